@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# Targets for people. The rules are in kernel/Kbuild, user/Makefile, selftests/Makefile and
+# scripts/; everything that is built goes to build/.
+
+KERNEL ?= 6.1
+TESTS ?= *
+DESTDIR ?=
+
+B := $(CURDIR)/build
+MODDIR = $(B)/kernel-$(KERNEL)/kernel
+KO = $(MODDIR)/ib_uverbs_share.ko
+VM = scripts/vm/run --kernel $(KERNEL) --ko $(KO)
+
+.PHONY: all help setup modules lib selftests demo check lint hosttests vm vmtest bench install \
+	modules_install clean
+
+all: modules lib ## build the module for KERNEL and the library
+
+help: ## list the targets
+	@sed -n 's/^\([a-z_]*\):.*## \(.*\)/\1	\2/p' $(MAKEFILE_LIST) | expand -t 18
+	@echo "variables: KERNEL=6.1|6.12 (now $(KERNEL)) TESTS='glob of names' V=1 DESTDIR="
+
+setup: ## install what is missing on this machine, fetch the kernels (once)
+	@scripts/setup
+
+modules: setup ## build ib_uverbs_share.ko for KERNEL in build/kernel-KERNEL/
+	@scripts/mirror $(B)/kernel-$(KERNEL) kernel include
+	+@$(MAKE) -C "$$(scripts/kernel $(KERNEL) KDIR)" M=$(MODDIR) modules
+
+lib: setup ## build libibvshare and its tools in build/user/
+	+@$(MAKE) -C user O=$(B)/user
+
+selftests: lib ## build the test programs for the VM in build/selftests/
+	+@$(MAKE) -C selftests O=$(B)/selftests
+
+demo: modules lib ## two processes share a QP, in a VM (a minute, needs nothing before)
+	@$(VM) --results $(B)/results/demo-$(KERNEL) --exec scripts/demo-guest
+
+check: ## everything: lint, host tests, VM tests on both kernels
+	@scripts/check
+
+lint: setup ## style, static analysis, layouts, symbols, man pages
+	@scripts/lint
+
+hosttests: lib ## the library's unit tests, under sanitizers, without a VM
+	@scripts/hosttests
+
+vm: modules selftests ## a shell in the VM, module loaded, rxe0 and rxe1 made
+	@$(VM) --results $(B)/results/shell-$(KERNEL) --shell
+
+vmtest: modules selftests ## run the selftests that match TESTS in a VM with KERNEL
+	@scripts/vmtest $(KERNEL) '$(TESTS)'
+
+bench: modules selftests ## measure, in a VM with KERNEL
+	@scripts/bench $(KERNEL)
+
+install: lib ## install library, headers, tools and man pages below DESTDIR
+	+@$(MAKE) -C user O=$(B)/user DESTDIR=$(DESTDIR) install
+
+modules_install: modules ## install the module for KERNEL below DESTDIR
+	+@$(MAKE) -C "$$(scripts/kernel $(KERNEL) KDIR)" M=$(MODDIR) \
+		INSTALL_MOD_PATH=$(DESTDIR) modules_install
+
+clean: ## remove build/ (the kernels stay in the cache)
+	rm -rf $(B)
