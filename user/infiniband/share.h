@@ -1,0 +1,628 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Copyright (c) 2026 The uverbs-share authors
+ */
+#ifndef INFINIBAND_SHARE_H
+#define INFINIBAND_SHARE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <infiniband/verbs.h>
+
+/**
+ * DOC: libibvshare
+ *
+ * Verbs objects that several processes use. A *server* opens a shared context
+ * beside its ordinary one, makes a PD, CQs, QPs and memory regions on it, and
+ * sends all of them over a unix socket in one message. A *client* receives
+ * that message in one call and looks the objects up by name. From then on
+ * ibv_post_send(), ibv_post_recv(), ibv_poll_cq() and ibv_req_notify_cq() work
+ * in every process as always: they work on rings that all of them have mapped,
+ * and a process polls the completions of its own requests.
+ *
+ * Which call for what
+ * ~~~~~~~~~~~~~~~~~~~
+ *
+ * The four calls above and ibv_dereg_mr() on a region that is not exported are
+ * those of libibverbs. Everything else on a shared object has its twin here:
+ * ibv_share_modify_qp(), ibv_share_destroy_cq() and so on. The twin of
+ * libibverbs, used by mistake, answers EBADF (or NULL with that errno) and
+ * harms nothing. Do not hand a shared object's ->context to
+ * ibv_close_device(), a shared QP to ibv_bind_mw(), and do not call
+ * ibv_get_cq_event() on a channel of a shared CQ: poll its file descriptor,
+ * read and discard what it gives, then poll the CQ.
+ *
+ * Errors
+ * ~~~~~~
+ *
+ * Functions that return int return 0 or a positive errno value; functions that
+ * return a pointer return NULL and set errno. ibv_share_last_error() has a
+ * sentence for the failure. Values that several functions share:
+ *
+ * ============ ============================================================
+ * EINVAL       an argument that is never right
+ * ENOSYS       module ib_uverbs_share is not loaded
+ * EPROTONOSUPPORT  it was loaded after this device had been registered
+ * EOPNOTSUPP   the module or this library cannot do that with this device or
+ *              kind of object
+ * EACCES       the grant does not include the right
+ * ENOLINK      the share is dead: its exporter revoked it or is gone
+ * EOWNERDEAD   this process was forked off after the shared context was made;
+ *              it has to receive a bundle of its own
+ * EXDEV        the grant belongs to another device
+ * ENOSPC       all slots of the shared context are taken
+ * ENOMEM       out of memory, or over RLIMIT_MEMLOCK
+ * ============ ============================================================
+ *
+ * Threads
+ * ~~~~~~~
+ *
+ * All functions may be called from several threads at once, except that an
+ * object must not be destroyed or its context closed while another thread uses
+ * it.
+ */
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** define IBV_SHARE_NAME_MAX - longest name of an object, with its final 0 */
+#define IBV_SHARE_NAME_MAX 32
+
+/** define IBV_SHARE_MAX_FDS - file descriptors in a bundle, at most */
+#define IBV_SHARE_MAX_FDS 250
+
+/** define IBV_SHARE_MAX_BYTES - bytes of a bundle, at most */
+#define IBV_SHARE_MAX_BYTES 65536
+
+/** define IBV_SHARE_ALL_SLOTS - for ibv_share_wake(): everybody else */
+#define IBV_SHARE_ALL_SLOTS 0xffffffffU
+
+struct ibv_share_context;
+
+/**
+ * enum ibv_share_right - what a receiver of a bundle may do
+ * @IBV_SHARE_POST_SEND: post to the send queues
+ * @IBV_SHARE_POST_RECV: post to the receive queues
+ * @IBV_SHARE_POLL: poll the completion queues
+ * @IBV_SHARE_ARM: ibv_req_notify_cq()
+ * @IBV_SHARE_READ: ibv_share_query_qp(), ibv_share_query_slot()
+ * @IBV_SHARE_MODIFY: move a QP between SQD, RTS and ERR
+ * @IBV_SHARE_MANAGE: every ibv_share_modify_qp()
+ * @IBV_SHARE_REGISTER: make memory regions of its own from a shared region
+ * @IBV_SHARE_WAKE: ibv_share_wake()
+ * @IBV_SHARE_REGRANT: send the bundle on
+ * @IBV_SHARE_ALL_RIGHTS: all of them
+ *
+ * The kernel enforces them; a right that a kind of object does not know is
+ * ignored for it.
+ */
+enum ibv_share_right {
+	IBV_SHARE_POST_SEND = 1 << 0,
+	IBV_SHARE_POST_RECV = 1 << 1,
+	IBV_SHARE_POLL = 1 << 2,
+	IBV_SHARE_ARM = 1 << 3,
+	IBV_SHARE_READ = 1 << 4,
+	IBV_SHARE_MODIFY = 1 << 5,
+	IBV_SHARE_MANAGE = 1 << 6,
+	IBV_SHARE_REGISTER = 1 << 7,
+	IBV_SHARE_WAKE = 1 << 8,
+	IBV_SHARE_REGRANT = 1 << 9,
+	IBV_SHARE_ALL_RIGHTS = (1 << 10) - 1
+};
+
+/**
+ * enum ibv_share_feature - bits of &ibv_share_device_attr.features
+ * @IBV_SHARE_FEATURE_REG_MR: ibv_reg_shared_mr() works on this device
+ * @IBV_SHARE_FEATURE_RINGS: queues of this device can be shared
+ * @IBV_SHARE_FEATURE_READ_ONLY_MR: memory of which only a read-only file
+ *	descriptor is held can be registered
+ */
+enum ibv_share_feature {
+	IBV_SHARE_FEATURE_REG_MR = 1 << 0,
+	IBV_SHARE_FEATURE_RINGS = 1 << 1,
+	IBV_SHARE_FEATURE_READ_ONLY_MR = 1 << 2
+};
+
+/**
+ * struct ibv_share_device_attr - answer of ibv_share_query_device()
+ * @abi_version: version of the module's interface
+ * @driver_id: enum rdma_driver_id of the device
+ * @features: enum ibv_share_feature
+ * @rights: enum ibv_share_right that the module knows
+ * @max_slots: processes per shared context
+ * @max_ring_bytes: longest queue ring that can be shared, in bytes
+ */
+struct ibv_share_device_attr {
+	uint32_t abi_version;
+	uint32_t driver_id;
+	uint64_t features;
+	uint32_t rights;
+	uint32_t max_slots;
+	uint64_t max_ring_bytes;
+};
+
+/**
+ * struct ibv_share_open_attr - parameters of ibv_share_open()
+ * @comp_mask: 0; fields that are added later get a bit each
+ * @max_queues: queue pairs plus completion queues that the context can hold,
+ *	0 for the default of 64
+ * @max_wr: requests, over all queue pairs and both directions, that can be
+ *	outstanding at a time; 0 for the default of 65536. Each costs some
+ *	tens of bytes of shared memory once it is used.
+ */
+struct ibv_share_open_attr {
+	uint32_t comp_mask;
+	uint32_t max_queues;
+	uint32_t max_wr;
+};
+
+/**
+ * enum ibv_share_slot_state - a process of a shared context
+ * @IBV_SHARE_SLOT_FREE: there is none in this slot
+ * @IBV_SHARE_SLOT_LIVE: it is alive
+ * @IBV_SHARE_SLOT_DEAD: it died or called exec, a child keeps its files open
+ */
+enum ibv_share_slot_state {
+	IBV_SHARE_SLOT_FREE,
+	IBV_SHARE_SLOT_LIVE,
+	IBV_SHARE_SLOT_DEAD
+};
+
+/**
+ * struct ibv_share_slot_attr - answer of ibv_share_query_slot()
+ * @state: of the process
+ * @generation: how often the slot was given away
+ * @pid: in the caller's pid name space, 0 if it has none there
+ */
+struct ibv_share_slot_attr {
+	enum ibv_share_slot_state state;
+	uint32_t generation;
+	uint32_t pid;
+};
+
+/**
+ * ibv_share_last_error - a sentence for the last failure
+ *
+ * Return: text for the last function of this library that failed in this
+ * thread, with what to do about it; an empty string if none did. It stays
+ * valid until the next failure in this thread and is not to be freed.
+ */
+const char *ibv_share_last_error(void);
+
+/**
+ * ibv_share_query_device - what module and device can do
+ * @context: an open device
+ * @attr: filled in
+ *
+ * Return: 0; ENOSYS if the module is not loaded, EPROTONOSUPPORT if it was
+ * loaded too late for this device, or another errno value.
+ */
+int ibv_share_query_device(struct ibv_context *context,
+			   struct ibv_share_device_attr *attr);
+
+/**
+ * ibv_share_open - make a shared context
+ * @context: an open device; used during the call only
+ * @attr: parameters, or NULL for the defaults
+ *
+ * Opens the device anew, so that what lives on with the shared objects when
+ * this process exits is what was meant to be shared and nothing else.
+ *
+ * Return: the context, to be closed with ibv_share_close(); NULL and errno.
+ */
+struct ibv_share_context *ibv_share_open(struct ibv_context *context,
+					 const struct ibv_share_open_attr *attr);
+
+/**
+ * ibv_share_close - leave a shared context
+ * @ctx: a context of ibv_share_open() or ibv_share_recv()
+ *
+ * In a receiver, frees the context and all of its objects; the others go on.
+ * In the maker, all objects have to be destroyed before. Regions of
+ * ibv_reg_shared_mr() and ibv_share_reg_mr() have to be deregistered, channels
+ * of ibv_share_create_comp_channel() destroyed before in either.
+ *
+ * Return: 0, or EBUSY if there are objects left.
+ */
+int ibv_share_close(struct ibv_share_context *ctx);
+
+/**
+ * ibv_share_get_fd - the file descriptor that becomes readable on a wake-up
+ * @ctx: a shared context
+ *
+ * An eventfd (see eventfd(2)) of this process: signaled by ibv_share_wake(),
+ * by the death of another process of the context, and when completions were
+ * handed over to this one. It belongs to the context: do not close it.
+ *
+ * Return: the file descriptor.
+ */
+int ibv_share_get_fd(const struct ibv_share_context *ctx);
+
+/**
+ * ibv_share_get_slot - the number of this process in the shared context
+ * @ctx: a shared context
+ *
+ * Return: the slot, smaller than max_slots.
+ */
+uint32_t ibv_share_get_slot(const struct ibv_share_context *ctx);
+
+/**
+ * ibv_share_query_slot - is the process of a slot alive
+ * @ctx: a shared context
+ * @slot: smaller than max_slots
+ * @attr: filled in
+ *
+ * Needs the right READ.
+ *
+ * Return: 0 or an errno value.
+ */
+int ibv_share_query_slot(struct ibv_share_context *ctx, uint32_t slot,
+			 struct ibv_share_slot_attr *attr);
+
+/**
+ * ibv_share_wake - make the file descriptor of another process readable
+ * @ctx: a shared context
+ * @slot: which, or IBV_SHARE_ALL_SLOTS for all but the caller
+ *
+ * Needs the right WAKE. A slot without process is no error.
+ *
+ * Return: 0 or an errno value.
+ */
+int ibv_share_wake(struct ibv_share_context *ctx, uint32_t slot);
+
+/**
+ * ibv_share_alloc_pd - make a shared protection domain
+ * @ctx: a context of ibv_share_open()
+ *
+ * Return: the PD, exported as "pd0", "pd1" and so on, to be destroyed with
+ * ibv_share_dealloc_pd(); NULL and errno.
+ */
+struct ibv_pd *ibv_share_alloc_pd(struct ibv_share_context *ctx);
+
+/**
+ * ibv_share_dealloc_pd - destroy a shared protection domain
+ * @pd: a shared PD
+ *
+ * In a receiver: let go of it. In the maker the share is revoked at once, for
+ * everybody, even when EBUSY tells that queue pairs or regions use the PD yet.
+ *
+ * Return: 0 or an errno value.
+ */
+int ibv_share_dealloc_pd(struct ibv_pd *pd);
+
+/**
+ * ibv_share_create_comp_channel - make a completion channel for shared CQs
+ * @ctx: a context of ibv_share_open()
+ *
+ * Return: a channel for ibv_share_create_cq(), to be destroyed with
+ * ibv_destroy_comp_channel(); NULL and errno.
+ */
+struct ibv_comp_channel *
+ibv_share_create_comp_channel(struct ibv_share_context *ctx);
+
+/**
+ * ibv_share_create_cq - make a shared completion queue
+ * @ctx: a context of ibv_share_open()
+ * @cqe: least number of completions that it holds
+ * @cq_context: for the caller, in ->cq_context
+ * @channel: of ibv_share_create_comp_channel(), or NULL
+ * @comp_vector: completion vector, smaller than ->num_comp_vectors
+ *
+ * Requests reserve room in the queue when they are posted, also those that
+ * are not signaled: @cqe limits what can be outstanding on the QPs of this CQ.
+ * A completion event wakes one reader of the channel; its file descriptor is
+ * sent with the CQ. Read and discard the event, then poll.
+ *
+ * Return: the CQ, exported as "cq0", "cq1" and so on, to be destroyed with
+ * ibv_share_destroy_cq(); NULL and errno.
+ */
+struct ibv_cq *ibv_share_create_cq(struct ibv_share_context *ctx, int cqe,
+				   void *cq_context,
+				   struct ibv_comp_channel *channel,
+				   int comp_vector);
+
+/**
+ * ibv_share_destroy_cq - destroy a shared completion queue
+ * @cq: a shared CQ
+ *
+ * In a receiver: let go of it, after the QPs that complete to it. In the
+ * maker: revoke it for everybody, then destroy it.
+ *
+ * Return: 0, EBUSY while a QP of this process uses it, or another errno value.
+ */
+int ibv_share_destroy_cq(struct ibv_cq *cq);
+
+/**
+ * ibv_share_create_qp - make a shared queue pair
+ * @pd: a PD of ibv_share_alloc_pd()
+ * @init_attr: as for ibv_create_qp(): shared CQs, type RC or UC, no SRQ; cap
+ *	is updated
+ *
+ * Return: the QP, exported as "qp0", "qp1" and so on, to be destroyed with
+ * ibv_share_destroy_qp(); NULL and errno.
+ */
+struct ibv_qp *ibv_share_create_qp(struct ibv_pd *pd,
+				   struct ibv_qp_init_attr *init_attr);
+
+/**
+ * ibv_share_destroy_qp - destroy a shared queue pair
+ * @qp: a shared QP
+ *
+ * In a receiver: let go of it; what it posted goes on. In the maker: revoke it
+ * for everybody, then destroy it.
+ *
+ * Return: 0 or an errno value.
+ */
+int ibv_share_destroy_qp(struct ibv_qp *qp);
+
+/**
+ * ibv_share_modify_qp - change state or attributes of a shared queue pair
+ * @qp: a shared QP
+ * @attr: as for ibv_modify_qp()
+ * @attr_mask: enum ibv_qp_attr_mask
+ *
+ * Needs the right MANAGE, or MODIFY for a change of state to SQD, RTS or ERR.
+ * A change to RESET drops what everybody had posted, without completions.
+ *
+ * Return: 0 or an errno value.
+ */
+int ibv_share_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr,
+			int attr_mask);
+
+/**
+ * ibv_share_query_qp - read state and attributes of a shared queue pair
+ * @qp: a shared QP
+ * @attr: filled in
+ * @attr_mask: enum ibv_qp_attr_mask: what the caller needs, at least
+ * @init_attr: filled in
+ *
+ * Needs the right READ.
+ *
+ * Return: 0 or an errno value.
+ */
+int ibv_share_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr,
+		       int attr_mask, struct ibv_qp_init_attr *init_attr);
+
+/**
+ * ibv_reg_shared_mr - register shared memory
+ * @pd: any protection domain: an ordinary one, a shared one, or a received one
+ * @offset: first byte in the file, or in what the grant names
+ * @length: bytes
+ * @iova: address that stands for the first byte; its offset in the page is
+ *	that of @offset. If the caller has the range mapped there, that mapping
+ *	is used, which is faster.
+ * @fd: a memfd, shm or hugetlbfs file, or an MR grant; may be closed afterwards
+ * @access: enum ibv_access_flags
+ *
+ * On an ordinary or a shared PD: a new region with keys of its own, charged as
+ * ibv_reg_mr() charges, which depends on no file descriptor and no other
+ * region. Deregister it with ibv_dereg_mr().
+ *
+ * On a received PD @fd has to be a grant of a region of that PD: the result is
+ * an alias with the keys of the original and without a further pin. @offset
+ * has to be 0, @length and @iova those of the region, or 0 for "whatever it
+ * has"; @access has to be included in that of the grant. Let go of it with
+ * ibv_share_dereg_mr(): ibv_dereg_mr() answers EBADF.
+ *
+ * Return: the region; NULL and errno: ENOMEM if RLIMIT_MEMLOCK is too low,
+ * EBADFD if @fd is a file of another kind, EACCES if it was opened or granted
+ * with less than @access, ERANGE if the range is not within it, EPERM if a
+ * seal forbids it.
+ */
+struct ibv_mr *ibv_reg_shared_mr(struct ibv_pd *pd, uint64_t offset,
+				 size_t length, uint64_t iova, int fd,
+				 int access);
+
+/**
+ * ibv_share_reg_mr - register the caller's memory on a shared PD
+ * @pd: a PD of ibv_share_alloc_pd()
+ * @addr: start
+ * @length: bytes
+ * @access: enum ibv_access_flags
+ *
+ * What ibv_reg_mr() is for an ordinary PD.
+ *
+ * Return: the region, to be deregistered with ibv_dereg_mr(); NULL and errno.
+ */
+struct ibv_mr *ibv_share_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
+				int access);
+
+/**
+ * ibv_share_export_mr - make a region part of the bundle
+ * @mr: region on a PD of ibv_share_alloc_pd(), of ibv_reg_shared_mr() or
+ *	ibv_share_reg_mr()
+ * @fd: the file behind it, which receivers get too; -1: they can use its keys
+ *	only, neither map nor register the memory
+ * @offset: where the region starts in that file
+ * @access: widest access of a region that a receiver makes from it
+ *
+ * It is called "mr0", "mr1" and so on. From now on ibv_dereg_mr() answers
+ * EBUSY: use ibv_share_dereg_mr().
+ *
+ * Return: 0 or an errno value.
+ */
+int ibv_share_export_mr(struct ibv_mr *mr, int fd, uint64_t offset,
+			int access);
+
+/**
+ * ibv_share_dereg_mr - let go of an exported or received region or an alias
+ * @mr: of ibv_share_export_mr(), ibv_share_get_mr() or of ibv_reg_shared_mr()
+ *	on a received PD
+ *
+ * An exported region is revoked for everybody, then deregistered. Regions that
+ * others made from its memory live on.
+ *
+ * Return: 0 or an errno value.
+ */
+int ibv_share_dereg_mr(struct ibv_mr *mr);
+
+/**
+ * ibv_share_mr_fd - the file behind an exported or received region
+ * @mr: of ibv_share_export_mr() or ibv_share_get_mr()
+ * @offset: filled in with where the region starts in the file, unless NULL
+ *
+ * Return: file descriptor for mmap(), which belongs to the region; -1 and
+ * errno ENODATA if there is none.
+ */
+int ibv_share_mr_fd(const struct ibv_mr *mr, uint64_t *offset);
+
+/**
+ * ibv_share_mr_grant - the grant of an exported or received region
+ * @mr: of ibv_share_export_mr() or ibv_share_get_mr()
+ *
+ * For ibv_reg_shared_mr(): on an ordinary PD it makes a region of one's own
+ * from the same memory (right REGISTER).
+ *
+ * Return: file descriptor, which belongs to the region; -1 and errno.
+ */
+int ibv_share_mr_grant(const struct ibv_mr *mr);
+
+/**
+ * ibv_share_name_pd - give a shared PD another name
+ * @pd: of ibv_share_alloc_pd()
+ * @name: 1 to IBV_SHARE_NAME_MAX - 1 printable ASCII characters, no blanks
+ *
+ * Bundles that are sent from now on carry the name.
+ *
+ * Return: 0, EEXIST if another PD of the context has it, or an errno value.
+ */
+int ibv_share_name_pd(struct ibv_pd *pd, const char *name);
+
+/**
+ * ibv_share_name_cq - give a shared CQ another name, see ibv_share_name_pd()
+ * @cq: of ibv_share_create_cq()
+ * @name: the name
+ *
+ * Return: 0 or an errno value.
+ */
+int ibv_share_name_cq(struct ibv_cq *cq, const char *name);
+
+/**
+ * ibv_share_name_qp - give a shared QP another name, see ibv_share_name_pd()
+ * @qp: of ibv_share_create_qp()
+ * @name: the name
+ *
+ * Return: 0 or an errno value.
+ */
+int ibv_share_name_qp(struct ibv_qp *qp, const char *name);
+
+/**
+ * ibv_share_name_mr - give a region another name, see ibv_share_name_pd()
+ * @mr: of ibv_share_export_mr()
+ * @name: the name
+ *
+ * Return: 0 or an errno value.
+ */
+int ibv_share_name_mr(struct ibv_mr *mr, const char *name);
+
+/**
+ * ibv_share_get_pd - look a shared PD up
+ * @ctx: a shared context
+ * @name: its name, NULL for the first
+ *
+ * Return: the PD, which belongs to the context; NULL and errno ENOENT.
+ */
+struct ibv_pd *ibv_share_get_pd(struct ibv_share_context *ctx,
+				const char *name);
+
+/**
+ * ibv_share_get_cq - look a shared CQ up
+ * @ctx: a shared context
+ * @name: its name, NULL for the first
+ *
+ * Return: the CQ, which belongs to the context; NULL and errno ENOENT.
+ */
+struct ibv_cq *ibv_share_get_cq(struct ibv_share_context *ctx,
+				const char *name);
+
+/**
+ * ibv_share_get_qp - look a shared QP up
+ * @ctx: a shared context
+ * @name: its name, NULL for the first
+ *
+ * Return: the QP, which belongs to the context; NULL and errno ENOENT.
+ */
+struct ibv_qp *ibv_share_get_qp(struct ibv_share_context *ctx,
+				const char *name);
+
+/**
+ * ibv_share_get_mr - look an exported region up
+ * @ctx: a shared context
+ * @name: its name, NULL for the first
+ *
+ * In a receiver ->addr is the address that stands for its first byte in
+ * scatter/gather entries, not one of this process: map the file of
+ * ibv_share_mr_fd() to reach the memory.
+ *
+ * Return: the region, which belongs to the context; NULL and errno ENOENT.
+ */
+struct ibv_mr *ibv_share_get_mr(struct ibv_share_context *ctx,
+				const char *name);
+
+/**
+ * ibv_share_send - send everything that is shared to another process
+ * @ctx: a shared context; in a receiver with the right REGRANT
+ * @socket: connected SOCK_SEQPACKET unix socket
+ * @rights: enum ibv_share_right that the peer gets, at most
+ *
+ * Whoever gets the message can use the objects: look at the peer's credentials
+ * (SO_PEERCRED) before. What is made later needs another message. On a
+ * blocking socket it waits for room.
+ *
+ * Return: 0, EAGAIN if the socket does not block and is full, EPIPE if the
+ * peer is gone, EMSGSIZE if there are more than IBV_SHARE_MAX_FDS file
+ * descriptors to send, or another errno value.
+ */
+int ibv_share_send(struct ibv_share_context *ctx, int socket,
+		   unsigned int rights);
+
+/**
+ * ibv_share_recv - receive and import what ibv_share_send() sent
+ * @context: an open device, the same as the sender's; used during the call
+ *	only
+ * @socket: connected SOCK_SEQPACKET unix socket
+ *
+ * Return: a shared context, to be closed with ibv_share_close(); NULL and
+ * errno: EAGAIN, ECONNRESET if the peer closed the socket, EBADMSG if the
+ * message is malformed or incomplete, EXDEV if the device is another one.
+ */
+struct ibv_share_context *ibv_share_recv(struct ibv_context *context,
+					 int socket);
+
+/**
+ * ibv_share_pack - the message of ibv_share_send(), for a transport of one's
+ *	own
+ * @ctx: a shared context
+ * @rights: enum ibv_share_right that the receiver gets, at most
+ * @buf: room for the message
+ * @length: room in bytes, at most IBV_SHARE_MAX_BYTES are needed; updated
+ * @fds: room for IBV_SHARE_MAX_FDS file descriptors, which the caller has to
+ *	close
+ * @num_fds: filled in
+ *
+ * Return: 0, ENOBUFS with *@length set to what is needed, or an errno value.
+ */
+int ibv_share_pack(struct ibv_share_context *ctx, unsigned int rights,
+		   void *buf, size_t *length, int *fds, unsigned int *num_fds);
+
+/**
+ * ibv_share_unpack - import what ibv_share_pack() made
+ * @context: an open device, used during the call only
+ * @buf: the message
+ * @length: its bytes
+ * @fds: its file descriptors; the library owns and closes them, also on error
+ * @num_fds: how many
+ *
+ * Return: a shared context; NULL and errno as for ibv_share_recv().
+ */
+struct ibv_share_context *ibv_share_unpack(struct ibv_context *context,
+					   const void *buf, size_t length,
+					   const int *fds,
+					   unsigned int num_fds);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* INFINIBAND_SHARE_H */
