@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Copyright (c) 2026 The uverbs-share authors
+ */
+#include "share.h"
+
+static void cq_pin(struct share *share)
+{
+	struct ib_cq *cq = share->object;
+
+	atomic_inc(&cq->usecnt);
+}
+
+static void cq_unpin(struct share *share)
+{
+	struct ib_cq *cq = share->object;
+
+	atomic_dec(&cq->usecnt);
+}
+
+const struct share_kind share_kind_cq = {
+	.kind = IB_UVERBS_SHARE_CQ,
+	.name = "cq",
+	.rights = IB_UVERBS_SHARE_POLL | IB_UVERBS_SHARE_ARM |
+		  IB_UVERBS_SHARE_REGRANT,
+	.rings = BIT(IB_UVERBS_SHARE_RING_CQ),
+	.pin = cq_pin,
+	.unpin = cq_unpin,
+};
+
+static int UVERBS_HANDLER(IB_UVERBS_METHOD_IMPORT_ARM)(
+	struct uverbs_attr_bundle *attrs)
+{
+	enum ib_cq_notify_flags notify = IB_CQ_NEXT_COMP;
+	struct share_import *import;
+	u32 flags;
+	int ret;
+
+	ret = uverbs_get_flags32(&flags, attrs, IB_UVERBS_ATTR_IMPORT_ARM_FLAGS,
+				 IB_UVERBS_SHARE_ARM_SOLICITED);
+	if (ret)
+		return ret;
+	if (flags & IB_UVERBS_SHARE_ARM_SOLICITED)
+		notify = IB_CQ_SOLICITED;
+
+	import = share_import_lock(attrs, IB_UVERBS_ATTR_IMPORT_ARM_HANDLE,
+				   IB_UVERBS_SHARE_CQ, IB_UVERBS_SHARE_ARM);
+	if (IS_ERR(import))
+		return PTR_ERR(import);
+
+	if (share_has_rings(import->share->ibdev))
+		ret = ib_req_notify_cq(import->share->object, notify);
+	else
+		ret = -EOPNOTSUPP;
+	share_import_unlock(import);
+	return ret < 0 ? ret : 0;
+}
+
+DECLARE_UVERBS_NAMED_METHOD(
+	IB_UVERBS_METHOD_IMPORT_ARM,
+	UVERBS_ATTR_IDR(IB_UVERBS_ATTR_IMPORT_ARM_HANDLE,
+			IB_UVERBS_OBJECT_IMPORT, UVERBS_ACCESS_READ,
+			UA_MANDATORY),
+	UVERBS_ATTR_FLAGS_IN(IB_UVERBS_ATTR_IMPORT_ARM_FLAGS,
+			     enum ib_uverbs_share_arm, UA_OPTIONAL));
+
+ADD_UVERBS_METHODS(share_cq_methods, IB_UVERBS_OBJECT_IMPORT,
+		   &UVERBS_METHOD(IB_UVERBS_METHOD_IMPORT_ARM));
+
+const struct uapi_definition share_uapi_cq[] = {
+	UAPI_DEF_CHAIN_OBJ_TREE(IB_UVERBS_OBJECT_IMPORT, &share_cq_methods),
+	{},
+};

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Copyright (c) 2026 The uverbs-share authors
+ *
+ * An import references the share only, never a file: two processes that import
+ * from each other cannot keep each other alive.
+ */
+#include <linux/file.h>
+
+#include "share.h"
+
+/**
+ * share_import_lock - begin an operation of a method of IMPORT
+ * @attrs: of the call
+ * @id: handle attribute
+ * @kind: kind of object that the method works on
+ * @rights: all of these are needed
+ *
+ * Return: the import with its share live and locked for reading, or an error
+ */
+struct share_import *share_import_lock(struct uverbs_attr_bundle *attrs, u16 id,
+				       enum ib_uverbs_share_kind kind,
+				       u32 rights)
+{
+	struct share_import *import = container_of(
+		uverbs_attr_get_uobject(attrs, id), struct share_import, uobject);
+	int ret;
+
+	ret = share_lock_live(import->share);
+	if (ret)
+		return ERR_PTR(ret);
+
+	if (import->share->kind->kind != kind)
+		ret = -EINVAL;
+	else if ((import->rights & rights) != rights)
+		ret = -EACCES;
+	if (ret) {
+		share_unlock(import->share);
+		return ERR_PTR(ret);
+	}
+	return import;
+}
+
+void share_import_unlock(struct share_import *import)
+{
+	share_unlock(import->share);
+}
+
+/* any reason; never fails, the share may be dead or alive */
+static int share_import_destroy(struct ib_uobject *uobject,
+				enum rdma_remove_reason why,
+				struct uverbs_attr_bundle *attrs)
+{
+	struct share_import *import =
+		container_of(uobject, struct share_import, uobject);
+
+	if (import->share->kind->release)
+		import->share->kind->release(import);
+	atomic_dec(&import->share->imports);
+	share_put(import->share);
+	return 0;
+}
+
+static void import_info(struct share_import *import,
+			struct ib_uverbs_share_info *info)
+{
+	struct share *share = import->share;
+
+	info->kind = share->kind->kind;
+	info->rights = import->rights;
+	if (share->kind->info)
+		share->kind->info(share, info);
+	share_rings_info(share, import->rights, info->ring_bytes);
+}
+
+/* share is locked and live; on success the import holds the share */
+static int import_create(struct share_import *import, struct share *share,
+			 u32 rights, struct uverbs_attr_bundle *attrs)
+{
+	struct ib_uverbs_share_info info = {};
+	int ret;
+
+	if (share->ibdev != attrs->context->device)
+		return -EXDEV;
+
+	ret = share_rights_narrow(&import->rights, attrs,
+				  IB_UVERBS_ATTR_IMPORT_CREATE_RIGHTS, rights,
+				  -EACCES);
+	if (ret)
+		return ret;
+
+	import->share = share;
+	import_info(import, &info);
+	if (share->kind->import) {
+		ret = share->kind->import(import, attrs);
+		if (ret)
+			return ret;
+		info.slot = import->slot;
+		info.generation = import->generation;
+	} else if (uverbs_attr_is_valid(
+			   attrs, IB_UVERBS_ATTR_IMPORT_CREATE_EVENT_FD)) {
+		return -EINVAL;
+	}
+
+	ret = uverbs_copy_to_struct_or_zero(
+		attrs, IB_UVERBS_ATTR_IMPORT_CREATE_RESP_INFO, &info,
+		sizeof(info));
+	if (ret) {
+		if (share->kind->release)
+			share->kind->release(import);
+		return ret;
+	}
+
+	share_get(share);
+	atomic_inc(&share->imports);
+	return 0;
+}
+
+static int UVERBS_HANDLER(IB_UVERBS_METHOD_IMPORT_CREATE)(
+	struct uverbs_attr_bundle *attrs)
+{
+	struct ib_uobject *uobject = uverbs_attr_get_uobject(
+		attrs, IB_UVERBS_ATTR_IMPORT_CREATE_HANDLE);
+	struct share_import *import =
+		container_of(uobject, struct share_import, uobject);
+	struct share_grant *grant;
+	struct file *file;
+	int fd, ret;
+
+	ret = uverbs_get_raw_fd(&fd, attrs, IB_UVERBS_ATTR_IMPORT_CREATE_GRANT);
+	if (ret)
+		return ret;
+
+	file = share_grant_fget(fd);
+	if (IS_ERR(file))
+		return PTR_ERR(file);
+	grant = file->private_data;
+
+	ret = share_lock_live(grant->share);
+	if (ret)
+		goto out_file;
+
+	ret = import_create(import, grant->share, grant->rights, attrs);
+	share_unlock(grant->share);
+	if (ret)
+		goto out_file;
+
+	uobject->object = import->share;
+	uverbs_finalize_uobj_create(attrs, IB_UVERBS_ATTR_IMPORT_CREATE_HANDLE);
+out_file:
+	fput(file);
+	return ret;
+}
+
+DECLARE_UVERBS_NAMED_METHOD(
+	IB_UVERBS_METHOD_IMPORT_CREATE,
+	UVERBS_ATTR_IDR(IB_UVERBS_ATTR_IMPORT_CREATE_HANDLE,
+			IB_UVERBS_OBJECT_IMPORT, UVERBS_ACCESS_NEW,
+			UA_MANDATORY),
+	UVERBS_ATTR_RAW_FD(IB_UVERBS_ATTR_IMPORT_CREATE_GRANT, UA_MANDATORY),
+	UVERBS_ATTR_FLAGS_IN(IB_UVERBS_ATTR_IMPORT_CREATE_RIGHTS,
+			     enum ib_uverbs_share_rights, UA_OPTIONAL),
+	UVERBS_ATTR_RAW_FD(IB_UVERBS_ATTR_IMPORT_CREATE_EVENT_FD, UA_OPTIONAL),
+	UVERBS_ATTR_PTR_OUT(IB_UVERBS_ATTR_IMPORT_CREATE_RESP_INFO,
+			    UVERBS_ATTR_STRUCT(struct ib_uverbs_share_info,
+					       ring_bytes),
+			    UA_MANDATORY));
+
+DECLARE_UVERBS_NAMED_METHOD_DESTROY(
+	IB_UVERBS_METHOD_IMPORT_RELEASE,
+	UVERBS_ATTR_IDR(IB_UVERBS_ATTR_IMPORT_RELEASE_HANDLE,
+			IB_UVERBS_OBJECT_IMPORT, UVERBS_ACCESS_DESTROY,
+			UA_MANDATORY));
+
+DECLARE_UVERBS_NAMED_OBJECT(
+	IB_UVERBS_OBJECT_IMPORT,
+	UVERBS_TYPE_ALLOC_IDR_SZ(sizeof(struct share_import),
+				 share_import_destroy),
+	&UVERBS_METHOD(IB_UVERBS_METHOD_IMPORT_CREATE),
+	&UVERBS_METHOD(IB_UVERBS_METHOD_IMPORT_RELEASE));
+
+const struct uapi_definition share_uapi_import[] = {
+	UAPI_DEF_CHAIN_OBJ_TREE_NAMED(IB_UVERBS_OBJECT_IMPORT),
+	{},
+};

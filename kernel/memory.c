@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Copyright (c) 2026 The uverbs-share authors
+ *
+ * Memory that can be shared: a range of a shmem, memfd or hugetlbfs file.
+ * Files of other file systems are refused: a pin would outlast their leases.
+ */
+#include <linux/file.h>
+#include <linux/magic.h>
+#include <linux/overflow.h>
+
+#include "share.h"
+
+bool share_is_memory(struct file *file)
+{
+	struct inode *inode = file_inode(file);
+
+	return S_ISREG(inode->i_mode) &&
+	       (inode->i_sb->s_magic == TMPFS_MAGIC ||
+		inode->i_sb->s_magic == HUGETLBFS_MAGIC);
+}
+
+/**
+ * share_memory_check - may a region with this access be made of it, now
+ * @memory: the range
+ * @access: IB_ACCESS_*
+ *
+ * The size is looked at here; a file that shrinks later is found by the page
+ * faults of the registration (EFAULT), a file that shrinks after it keeps its
+ * pinned pages.
+ */
+int share_memory_check(const struct share_memory *memory, u32 access)
+{
+	struct file *file = memory->file;
+	u64 end;
+
+	if (check_add_overflow(memory->offset, memory->length, &end))
+		return -EOVERFLOW;
+	if (!memory->length)
+		return -EINVAL;
+	if (!(file->f_mode & FMODE_READ))
+		return -EACCES;
+	if (ib_access_writable(access) && !(file->f_mode & FMODE_WRITE))
+		return -EACCES;
+	if (!SHARE_UMEM_READ_ONLY && !(file->f_mode & FMODE_WRITE))
+		return -EOPNOTSUPP;
+	if (end > (u64)i_size_read(file_inode(file)))
+		return -ERANGE;
+	return 0;
+}
+
+/* what an MR grant stands for, narrowed to the range that is asked for */
+static int memory_from_grant(struct share_memory *memory, struct file *file,
+			     u64 offset, u64 length, u32 access)
+{
+	struct share_grant *grant = file->private_data;
+	struct share *share = grant->share;
+	u64 end;
+	int ret;
+
+	ret = share_lock_live(share);
+	if (ret)
+		return ret;
+
+	if (share->kind->kind != IB_UVERBS_SHARE_MR)
+		ret = -EINVAL;
+	else if (!(grant->rights & IB_UVERBS_SHARE_REGISTER))
+		ret = -EACCES;
+	else if (check_add_overflow(offset, length, &end))
+		ret = -EOVERFLOW;
+	else if (end > share->memory.length)
+		ret = -ERANGE;
+	else
+		ret = share_access_narrow(share->memory.access, access);
+
+	if (!ret) {
+		memory->file = get_file(share->memory.file);
+		memory->offset = share->memory.offset + offset;
+		memory->length = length;
+		memory->access = access;
+	}
+	share_unlock(share);
+	return ret;
+}
+
+/**
+ * share_memory_from_fd - look up the memory that a region is to be made of
+ * @memory: result, with a reference to its file; see share_memory_put()
+ * @fd: shmem or hugetlbfs file, or an MR grant
+ * @offset: in the file, or in the range that the grant names
+ * @length: in bytes
+ * @access: IB_ACCESS_* of the region
+ */
+int share_memory_from_fd(struct share_memory *memory, int fd, u64 offset,
+			 u64 length, u32 access)
+{
+	struct file *file = fget(fd);
+	int ret;
+
+	if (!file)
+		return -EBADF;
+
+	if (share_is_grant(file)) {
+		ret = memory_from_grant(memory, file, offset, length, access);
+		fput(file);
+		if (ret)
+			return ret;
+	} else if (share_is_memory(file)) {
+		*memory = (struct share_memory){ file, offset, length, access };
+	} else {
+		fput(file);
+		return -EBADFD;
+	}
+
+	ret = share_memory_check(memory, access);
+	if (ret)
+		share_memory_put(memory);
+	return ret;
+}
+
+void share_memory_put(struct share_memory *memory)
+{
+	if (memory->file)
+		fput(memory->file);
+	memory->file = NULL;
+}
+
+/* a grant without write access holds a file that cannot be written */
+static struct file *memory_file(int fd, u32 access)
+{
+	struct file *file = fget(fd), *read_only;
+
+	if (!file)
+		return ERR_PTR(-EBADF);
+	if (!share_is_memory(file)) {
+		fput(file);
+		return ERR_PTR(-EBADFD);
+	}
+	if (ib_access_writable(access) || !(file->f_mode & FMODE_WRITE) ||
+	    !SHARE_UMEM_READ_ONLY)
+		return file;
+
+	read_only = dentry_open(&file->f_path, O_RDONLY | O_LARGEFILE,
+				current_cred());
+	fput(file);
+	return read_only;
+}
+
+static int memory_parse(struct share_memory *memory,
+			struct uverbs_attr_bundle *attrs)
+{
+	int fd, ret;
+
+	ret = uverbs_get_raw_fd(&fd, attrs, IB_UVERBS_ATTR_SHARE_EXPORT_MEM_FD);
+	if (ret)
+		return ret;
+	ret = uverbs_copy_from(&memory->offset, attrs,
+			       IB_UVERBS_ATTR_SHARE_EXPORT_MEM_OFFSET);
+	if (ret)
+		return ret == -ENOENT ? -EINVAL : ret;
+
+	memory->file = memory_file(fd, memory->access);
+	if (IS_ERR(memory->file)) {
+		ret = PTR_ERR(memory->file);
+		memory->file = NULL;
+		return ret;
+	}
+	return share_memory_check(memory, memory->access);
+}
+
+/**
+ * share_memory_get - EXPORT of an MR: the memory that its grants name
+ * @share: not visible yet; share_memory_put() when it is freed
+ * @attrs: of EXPORT
+ */
+int share_memory_get(struct share *share, struct uverbs_attr_bundle *attrs)
+{
+	struct ib_mr *mr = share->object;
+	bool has_fd = uverbs_attr_is_valid(attrs,
+					   IB_UVERBS_ATTR_SHARE_EXPORT_MEM_FD);
+	bool has_more =
+		uverbs_attr_is_valid(attrs,
+				     IB_UVERBS_ATTR_SHARE_EXPORT_MEM_OFFSET) ||
+		uverbs_attr_is_valid(attrs, IB_UVERBS_ATTR_SHARE_EXPORT_ACCESS);
+	int ret;
+
+	if (!has_fd)
+		return has_more ? -EINVAL : 0;
+	if (share->kind->kind != IB_UVERBS_SHARE_MR)
+		return -EINVAL;
+
+	ret = uverbs_get_flags32(&share->memory.access, attrs,
+				 IB_UVERBS_ATTR_SHARE_EXPORT_ACCESS,
+				 SHARE_MR_ACCESS);
+	if (ret)
+		return ret;
+	ret = ib_check_mr_access(share->ibdev, share->memory.access);
+	if (ret)
+		return ret;
+
+	share->memory.length = mr->length;
+	return memory_parse(&share->memory, attrs);
+}
