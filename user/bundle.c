@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Copyright (c) 2026 The uverbs-share authors
+ *
+ * The bundle as bytes. Sender and receiver are on one host and may differ in
+ * the age of their library and in word size: fields have fixed width, sizes
+ * are in the header, and whatever is not known is refused.
+ */
+#include <errno.h>
+#include <string.h>
+#include <rdma/ib_uverbs_share.h>
+#include "bundle.h"
+#include "error.h"
+
+#define BUNDLE_MAGIC 0x48534249U /* "IBSH" */
+#define BUNDLE_VERSION 1
+
+struct wire_header {
+	uint32_t magic;
+	uint16_t version;
+	uint16_t header_bytes;
+	uint32_t total_bytes;
+	uint16_t object_bytes;
+	uint16_t num_objects;
+	uint32_t num_fds;
+	uint32_t reserved[3];
+};
+
+_Static_assert(sizeof(struct wire_header) == 32, "the header is an ABI");
+_Static_assert(sizeof(struct share_bundle_object) == 128, "so is an object");
+_Static_assert(sizeof(struct wire_header) +
+			       SHARE_BUNDLE_MAX_OBJECTS *
+				       sizeof(struct share_bundle_object) <=
+		       IBV_SHARE_MAX_BYTES,
+	       "a full bundle fits");
+
+int share_bundle_name_ok(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < IBV_SHARE_NAME_MAX && name[i]; i++)
+		if (name[i] <= ' ' || name[i] > '~')
+			return 0;
+	return i > 0 && i < IBV_SHARE_NAME_MAX;
+}
+
+size_t share_bundle_bytes(const struct share_bundle *bundle)
+{
+	return sizeof(struct wire_header) +
+	       bundle->num_objects * sizeof(bundle->objects[0]);
+}
+
+void share_bundle_pack(const struct share_bundle *bundle, void *buf)
+{
+	struct wire_header header = {
+		.magic = BUNDLE_MAGIC,
+		.version = BUNDLE_VERSION,
+		.header_bytes = sizeof(header),
+		.total_bytes = (uint32_t)share_bundle_bytes(bundle),
+		.object_bytes = sizeof(bundle->objects[0]),
+		.num_objects = (uint16_t)bundle->num_objects,
+		.num_fds = bundle->num_fds,
+	};
+
+	memcpy(buf, &header, sizeof(header));
+	memcpy((char *)buf + sizeof(header), bundle->objects,
+	       bundle->num_objects * sizeof(bundle->objects[0]));
+}
+
+static int malformed(const char *what)
+{
+	return share_error(EBADMSG, "the bundle is malformed: %s", what);
+}
+
+static int parse_header(struct share_bundle *bundle, const void *buf,
+			size_t length, unsigned int num_fds)
+{
+	struct wire_header header;
+
+	if (length < sizeof(header))
+		return malformed("it is too short");
+	memcpy(&header, buf, sizeof(header));
+	if (header.magic != BUNDLE_MAGIC)
+		return malformed("it is something else");
+	if (header.version != BUNDLE_VERSION)
+		return share_error(EBADMSG,
+				   "the bundle has version %u, this library"
+				   " knows %u: use the same on both sides",
+				   header.version, BUNDLE_VERSION);
+	if (header.header_bytes != sizeof(header) ||
+	    header.object_bytes != sizeof(bundle->objects[0]) ||
+	    header.reserved[0] || header.reserved[1] || header.reserved[2])
+		return malformed("its header is not that of its version");
+	if (header.num_objects > SHARE_BUNDLE_MAX_OBJECTS)
+		return malformed("too many objects");
+	bundle->num_objects = header.num_objects;
+	bundle->num_fds = header.num_fds;
+	if (header.total_bytes != length ||
+	    share_bundle_bytes(bundle) != length)
+		return malformed("its length is wrong");
+	if (header.num_fds != num_fds || num_fds < SHARE_BUNDLE_FDS ||
+	    num_fds > IBV_SHARE_MAX_FDS)
+		return malformed("file descriptors are missing or in excess");
+	return 0;
+}
+
+/* Is @ref an earlier object of that kind? */
+static int ref_ok(const struct share_bundle *bundle, uint32_t self,
+		  uint32_t ref, uint32_t kind)
+{
+	return ref < self && bundle->objects[ref].kind == kind;
+}
+
+/* Fields that an object of this kind does not have are zero, or NONE. */
+static int fields_ok(const struct share_bundle *bundle, uint32_t self)
+{
+	const struct share_bundle_object *o = &bundle->objects[self];
+	const int cq = o->kind == IB_UVERBS_SHARE_CQ;
+	const int qp = o->kind == IB_UVERBS_SHARE_QP;
+	const int mr = o->kind == IB_UVERBS_SHARE_MR;
+
+	if (o->reserved || o->reserved2[0] || o->reserved2[1] ||
+	    o->reserved2[2])
+		return 0;
+	if (!cq && (o->cqe || (!qp && o->index)))
+		return 0;
+	if (cq && (!o->cqe || o->cqe > INT32_MAX))
+		return 0;
+	if (!qp && (o->max_send_wr | o->max_recv_wr | o->max_send_sge |
+		    o->max_recv_sge | o->max_inline | o->sq_sig_all))
+		return 0;
+	if (!mr && (o->access || o->offset))
+		return 0;
+	return o->sq_sig_all <= 1;
+}
+
+static int refs_ok(const struct share_bundle *bundle, uint32_t self)
+{
+	const struct share_bundle_object *o = &bundle->objects[self];
+	const int qp = o->kind == IB_UVERBS_SHARE_QP;
+	const int mr = o->kind == IB_UVERBS_SHARE_MR;
+
+	if (qp || mr) {
+		if (!ref_ok(bundle, self, o->pd, IB_UVERBS_SHARE_PD))
+			return 0;
+	} else if (o->pd != SHARE_BUNDLE_NONE) {
+		return 0;
+	}
+	if (!qp)
+		return o->send_cq == SHARE_BUNDLE_NONE &&
+		       o->recv_cq == SHARE_BUNDLE_NONE;
+	return ref_ok(bundle, self, o->send_cq, IB_UVERBS_SHARE_CQ) &&
+	       ref_ok(bundle, self, o->recv_cq, IB_UVERBS_SHARE_CQ);
+}
+
+static int name_ok(const struct share_bundle *bundle, uint32_t self)
+{
+	const struct share_bundle_object *o = &bundle->objects[self];
+	char padded[IBV_SHARE_NAME_MAX] = "";
+	uint32_t i;
+
+	if (!share_bundle_name_ok(o->name))
+		return 0;
+	memcpy(padded, o->name, strlen(o->name));
+	if (memcmp(padded, o->name, sizeof(padded)))
+		return 0;
+	for (i = 0; i < self; i++)
+		if (bundle->objects[i].kind == o->kind &&
+		    !strcmp(bundle->objects[i].name, o->name))
+			return 0;
+	return 1;
+}
+
+/* The two tables of the control segment have each entry once. */
+static int index_ok(const struct share_bundle *bundle, uint32_t self)
+{
+	const struct share_bundle_object *o = &bundle->objects[self];
+	uint32_t i;
+
+	if (o->kind != IB_UVERBS_SHARE_CQ && o->kind != IB_UVERBS_SHARE_QP)
+		return 1;
+	for (i = 0; i < self; i++)
+		if (bundle->objects[i].kind == o->kind &&
+		    bundle->objects[i].index == o->index)
+			return 0;
+	return 1;
+}
+
+/*
+ * What each file descriptor is for: exactly one grant, or channel, or file.
+ * Only a channel may serve several.
+ */
+static int claim_fds(const struct share_bundle_object *o, uint8_t *use,
+		     uint32_t num_fds)
+{
+	enum { FREE, TAKEN, CHANNEL };
+	const int cq = o->kind == IB_UVERBS_SHARE_CQ;
+
+	if (o->grant >= num_fds || use[o->grant] != FREE)
+		return 0;
+	use[o->grant] = TAKEN;
+	if (o->extra == SHARE_BUNDLE_NONE)
+		return o->kind != IB_UVERBS_SHARE_MR || !o->offset;
+	if (!cq && o->kind != IB_UVERBS_SHARE_MR)
+		return 0;
+	if (o->extra >= num_fds)
+		return 0;
+	if (use[o->extra] != FREE && !(cq && use[o->extra] == CHANNEL))
+		return 0;
+	use[o->extra] = cq ? CHANNEL : TAKEN;
+	return 1;
+}
+
+static int kind_ok(uint32_t kind)
+{
+	return kind == IB_UVERBS_SHARE_PD || kind == IB_UVERBS_SHARE_CQ ||
+	       kind == IB_UVERBS_SHARE_QP || kind == IB_UVERBS_SHARE_MR;
+}
+
+int share_bundle_parse(struct share_bundle *bundle, const void *buf,
+		       size_t length, unsigned int num_fds)
+{
+	/* the first two are those of the context */
+	uint8_t use[IBV_SHARE_MAX_FDS] = { 1, 1 };
+	uint32_t i;
+	int ret;
+
+	ret = parse_header(bundle, buf, length, num_fds);
+	if (ret)
+		return ret;
+	memcpy(bundle->objects, (const char *)buf + sizeof(struct wire_header),
+	       bundle->num_objects * sizeof(bundle->objects[0]));
+	for (i = 0; i < bundle->num_objects; i++) {
+		if (!kind_ok(bundle->objects[i].kind))
+			return malformed("an object of an unknown kind");
+		if (!fields_ok(bundle, i))
+			return malformed("a field has no valid value");
+		if (!refs_ok(bundle, i))
+			return malformed("an object refers to a wrong one");
+		if (!name_ok(bundle, i) || !index_ok(bundle, i))
+			return malformed("a name or an index is wrong");
+		if (!claim_fds(&bundle->objects[i], use, num_fds))
+			return malformed("a file descriptor is used wrongly");
+	}
+	for (i = 0; i < num_fds; i++)
+		if (!use[i])
+			return malformed("a file descriptor is not used");
+	return 0;
+}
