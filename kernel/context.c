@@ -35,7 +35,7 @@ struct share_slot {
  * @slot: free if it has no mm
  */
 struct share_slots {
-	spinlock_t lock;
+	spinlock_t lock; /* guards slot */
 	struct share_slot slot[IB_UVERBS_SHARE_MAX_SLOTS];
 };
 

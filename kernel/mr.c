@@ -11,13 +11,6 @@
 
 #include "share.h"
 
-/* exported by ib_core for uverbs, in no public header */
-void rdma_restrack_new(struct rdma_restrack_entry *res,
-		       enum rdma_restrack_type type);
-void rdma_restrack_set_name(struct rdma_restrack_entry *res,
-			    const char *caller);
-void rdma_restrack_add(struct rdma_restrack_entry *res);
-
 /*
  * An MR has no usecnt of its own: the shared lock of its uobject makes
  * MR_DESTROY answer EBUSY. The caller of pin holds that lock, too.

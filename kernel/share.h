@@ -92,7 +92,7 @@ struct share_ring {
  * @ring: fixed from before the share is visible until it is freed
  */
 struct share_rings {
-	struct mutex lock;
+	struct mutex lock; /* guards gone */
 	bool gone;
 	struct share_ring ring[IB_UVERBS_SHARE_RING_COUNT];
 };
@@ -158,6 +158,13 @@ struct share_grant {
 	struct file *exporter;
 };
 
+/* exported by ib_core for uverbs, in no public header */
+void rdma_restrack_new(struct rdma_restrack_entry *res,
+		       enum rdma_restrack_type type);
+void rdma_restrack_set_name(struct rdma_restrack_entry *res,
+			    const char *caller);
+void rdma_restrack_add(struct rdma_restrack_entry *res);
+
 /* attach.c */
 int share_attach_init(void);
 void share_attach_exit(void);
@@ -215,6 +222,11 @@ int share_memory_get(struct share *share, struct uverbs_attr_bundle *attrs);
 void share_memory_put(struct share_memory *memory);
 int share_memory_from_fd(struct share_memory *memory, int fd, u64 offset,
 			 u64 length, u32 access);
+
+/* qp_attr.c */
+int share_qp_modify(struct ib_qp *qp, struct ib_uverbs_qp_attr *uattr,
+		    struct ib_udata *udata);
+int share_qp_query(struct ib_qp *qp, struct ib_uverbs_qp_attr *uattr);
 
 /* context.c, mr.c, pd.c, cq.c, qp.c, srq.c */
 struct share_slots *share_slots_new(void);

@@ -343,8 +343,7 @@ enum ib_uverbs_share_arm {
 };
 
 /**
- * define IB_UVERBS_SHARE_ALL_SLOTS - WAKE_SLOT: every live slot but the
- * caller's own
+ * define IB_UVERBS_SHARE_ALL_SLOTS - for WAKE_SLOT, all but the caller's own
  */
 #define IB_UVERBS_SHARE_ALL_SLOTS 0xffffffffU
 
