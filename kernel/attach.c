@@ -42,6 +42,7 @@ static struct task_struct *registering;
 
 static const struct uapi_definition share_uapi[] = {
 	UAPI_DEF_CHAIN(share_uapi_share),
+	UAPI_DEF_CHAIN(share_uapi_export),
 	UAPI_DEF_CHAIN(share_uapi_grant),
 	UAPI_DEF_CHAIN(share_uapi_import),
 	UAPI_DEF_CHAIN(share_uapi_context),

@@ -179,6 +179,9 @@ void share_unlock(struct share *share);
 bool share_has_rings(struct ib_device *ibdev);
 extern const struct uapi_definition share_uapi_share[];
 
+/* export.c */
+extern const struct uapi_definition share_uapi_export[];
+
 /* grant.c */
 struct inode *share_inode_new(void);
 void share_inode_put(struct inode *inode);
