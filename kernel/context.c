@@ -167,6 +167,7 @@ const struct share_kind share_kind_context = {
 	.rights = IB_UVERBS_SHARE_READ | IB_UVERBS_SHARE_WAKE |
 		  IB_UVERBS_SHARE_MANAGE | IB_UVERBS_SHARE_REGRANT,
 	.import = context_import,
+	.abort = context_release,
 	.release = context_release,
 };
 

@@ -106,8 +106,8 @@ static int import_create(struct share_import *import, struct share *share,
 		attrs, IB_UVERBS_ATTR_IMPORT_CREATE_RESP_INFO, &info,
 		sizeof(info));
 	if (ret) {
-		if (share->kind->release)
-			share->kind->release(import);
+		if (share->kind->import)
+			share->kind->abort(import);
 		return ret;
 	}
 

@@ -45,7 +45,8 @@ struct share_slots;
  * @unpin: let it go; share->sem is held for writing
  * @info: fill in what an importer must know; share->sem is held, share is live
  * @import: more to do for an import, may fail; sem held, live
- * @release: undo @import; may run when the share is dead already
+ * @abort: undo @import; sem held
+ * @release: an import goes away; no lock held, the share may be dead
  */
 struct share_kind {
 	enum ib_uverbs_share_kind kind;
@@ -58,6 +59,7 @@ struct share_kind {
 	void (*info)(struct share *share, struct ib_uverbs_share_info *info);
 	int (*import)(struct share_import *import,
 		      struct uverbs_attr_bundle *attrs);
+	void (*abort)(struct share_import *import);
 	void (*release)(struct share_import *import);
 };
 
