@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Copyright (c) 2026 The uverbs-share authors
+ *
+ * The control segment of a shared context, as one process has it mapped.
+ */
+#ifndef SHARE_CONTROL_H
+#define SHARE_CONTROL_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include "control_layout.h"
+#include "lock.h"
+
+/* Sparse: pages come into being when they are used. */
+#define SHARE_CONTROL_BYTES (64u << 20)
+
+/*
+ * struct share_control - private view; nothing in it is read again from the
+ *	segment
+ * @base: start of the mapping
+ * @bytes: of the segment
+ * @me: slot of this process
+ */
+struct share_control {
+	char *base;
+	size_t bytes;
+	struct share_member me;
+};
+
+/*
+ * struct share_cq_attr - parameters of a CQ
+ * @capacity: completions that its ring holds (entries of the ring - 1)
+ */
+struct share_cq_attr {
+	uint32_t capacity;
+};
+
+/*
+ * struct share_qp_attr - parameters of a QP
+ * @qp_type: enum ibv_qp_type: RC or UC
+ * @sq_entries, @rq_entries: share_ring.mask + 1; 0 for @rq_entries if there is
+ *	no receive queue
+ * @max_inline: what the provider really has room for
+ * @send_cq, @recv_cq: index of share_control_add_cq()
+ */
+struct share_qp_attr {
+	uint32_t qp_num;
+	uint32_t qp_type;
+	uint32_t sq_entries;
+	uint32_t rq_entries;
+	uint32_t max_send_sge;
+	uint32_t max_recv_sge;
+	uint32_t max_inline;
+	uint32_t sq_sig_all;
+	uint32_t send_cq;
+	uint32_t recv_cq;
+};
+
+/* Private, checked copies of directory entries. */
+struct share_cq_view {
+	struct share_cq_body *body;
+	struct share_completion *mail;
+	uint32_t index;
+	uint32_t generation;
+	uint32_t capacity;
+	uint32_t mailbox_entries;
+};
+
+struct share_qp_view {
+	struct share_qp_body *body;
+	struct share_shadow *send_shadow;
+	struct share_shadow *recv_shadow;
+	uint32_t index;
+	uint32_t generation;
+	struct share_qp_attr attr;
+};
+
+/*
+ * Makes a segment in a memfd (close-on-exec) that can neither grow nor shrink.
+ * @bytes: 0 for SHARE_CONTROL_BYTES.
+ */
+int share_control_create(size_t bytes, int *memfd);
+
+/*
+ * Maps and checks it. EBADFD: no sealed memfd; EBADMSG: not a control segment;
+ * EPROTONOSUPPORT: of another version. @env is copied.
+ */
+int share_control_attach(struct share_control *control, int memfd,
+			 uint32_t slot, uint32_t generation,
+			 const struct share_env *env);
+void share_control_detach(struct share_control *control);
+
+/*
+ * The process that got a slot calls this once, after share_control_attach()
+ * and before anything else. Completions that the former process of the slot
+ * left in its mailboxes go to the heir. EBUSY: the heir has no room, it has to
+ * poll first; ETIMEDOUT: a process that is stopped holds a lock.
+ */
+int share_control_slot_reset(struct share_control *control);
+
+/* Who gets the completions of dead processes; the exporter names itself. */
+void share_control_set_heir(struct share_control *control, uint32_t slot,
+			    uint32_t generation);
+
+/*
+ * The exporter only. ENOSPC: directory or heap is full. A QP starts in RESET.
+ * share_control_del_cq() answers EBUSY while a QP uses it. To delete a QP see
+ * share_qp_path_delete() in post.h.
+ */
+int share_control_add_cq(struct share_control *control,
+			 const struct share_cq_attr *attr, uint32_t *index);
+int share_control_del_cq(struct share_control *control, uint32_t index);
+int share_control_add_qp(struct share_control *control,
+			 const struct share_qp_attr *attr, uint32_t *index);
+int share_control_del_qp(struct share_control *control, uint32_t index,
+			 int reusable);
+
+/* Copy, then check. ENOENT: no such object; EBADMSG: nonsense. */
+int share_control_cq(const struct share_control *control, uint32_t index,
+		     struct share_cq_view *view);
+int share_control_qp(const struct share_control *control, uint32_t index,
+		     struct share_qp_view *view);
+
+/* Is what the view was made from still there? ENOLINK if not. */
+int share_control_cq_live(const struct share_control *control,
+			  const struct share_cq_view *view);
+int share_control_qp_live(const struct share_control *control,
+			  const struct share_qp_view *view);
+
+struct share_control_header *
+share_control_header(const struct share_control *control);
+struct share_slot *share_control_slot(const struct share_control *control,
+				      uint32_t slot);
+
+/* Every word of the segment is read and written by these. */
+static inline uint32_t share_load(const uint32_t *word)
+{
+	return __atomic_load_n(word, __ATOMIC_RELAXED);
+}
+
+static inline void share_store(uint32_t *word, uint32_t value)
+{
+	__atomic_store_n(word, value, __ATOMIC_RELAXED);
+}
+
+static inline uint32_t share_load_acquire(const uint32_t *word)
+{
+	return __atomic_load_n(word, __ATOMIC_ACQUIRE);
+}
+
+static inline void share_store_release(uint32_t *word, uint32_t value)
+{
+	__atomic_store_n(word, value, __ATOMIC_RELEASE);
+}
+
+static inline void share_count(uint32_t *word)
+{
+	share_store(word, share_load(word) + 1);
+}
+
+/* @bytes: multiple of 4 */
+void share_copy_in(void *dst, const void *shared, size_t bytes);
+void share_copy_out(void *shared, const void *src, size_t bytes);
+
+#endif /* SHARE_CONTROL_H */

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Copyright (c) 2026 The uverbs-share authors
+ *
+ * The control segment: an ABI between all processes of a shared context.
+ *
+ *   header | slots[] | directory of CQs[] | directory of QPs[] | heap
+ *
+ * The heap holds a share_cq_body or share_qp_body for each directory entry
+ * that was ever used. Only fixed-width types, the same on 32 and 64 bit. Words
+ * with different writers are in different lines of 64 bytes. Words are read
+ * and written as atomics of 32 bits; 64 bits are two of them.
+ *
+ * Whatever is in here can have been written by a hostile process. A reader
+ * copies, then checks the copy; it masks every index when it uses it.
+ *
+ * "later" marks fields for recovery, events and the gate: zero, not used yet.
+ */
+#ifndef SHARE_CONTROL_LAYOUT_H
+#define SHARE_CONTROL_LAYOUT_H
+
+#include <assert.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <rdma/ib_uverbs_share.h>
+
+#define SHARE_CONTROL_MAGIC 0x69627673u /* "ibvs" */
+#define SHARE_CONTROL_ABI 1u
+#define SHARE_LINE 64u
+
+#define SHARE_MAX_SLOTS IB_UVERBS_SHARE_MAX_SLOTS
+#define SHARE_MAX_CQS 256u
+#define SHARE_MAX_QPS 1024u
+#define SHARE_MAX_ENTRIES (1u << 20) /* of one ring */
+
+#define SHARE_ALIGNED __attribute__((aligned(64)))
+
+/*
+ * struct share_control_header
+ * @bytes: of the whole segment
+ * @heap_next: offset of the first byte that was never given out; guarded by
+ *	@directory_lock
+ * @heir: slot that gets the completions of dead processes
+ * @heir_generation: of that slot; 0: none was named
+ * @gate_state, @gate_wanted, @gate_arrived: later
+ */
+struct share_control_header {
+	uint32_t magic;
+	uint32_t abi_version;
+	uint64_t bytes;
+	uint32_t num_slots;
+	uint32_t num_cqs;
+	uint32_t num_qps;
+	uint32_t reserved0;
+	uint64_t slots_offset;
+	uint64_t cqs_offset;
+	uint64_t qps_offset;
+	uint64_t heap_offset;
+
+	uint32_t directory_lock SHARE_ALIGNED;
+	uint32_t reserved1;
+	uint64_t heap_next;
+
+	uint32_t heir SHARE_ALIGNED;
+	uint32_t heir_generation;
+
+	uint32_t gate_state SHARE_ALIGNED;
+	uint32_t gate_wanted;
+	uint32_t gate_arrived SHARE_ALIGNED;
+
+	uint32_t reserved2[11 * 16] SHARE_ALIGNED;
+};
+
+/*
+ * struct share_slot
+ * @generation: of the process that has it now; 0: never used. Set by that
+ *	process before it posts anything.
+ * @recovered: later: newest generation whose requests were handed to the heir
+ * @sleeping: later: the process waits for its eventfd
+ * @signals: later: how often it was signaled
+ */
+struct share_slot {
+	uint32_t generation SHARE_ALIGNED;
+	uint32_t recovered;
+	uint32_t sleeping SHARE_ALIGNED;
+	uint32_t signals;
+};
+
+/* States of a directory entry. */
+enum share_entry_state {
+	SHARE_ENTRY_FREE,
+	SHARE_ENTRY_LIVE,
+	/* not to be reused: a process that was stopped may yet come back */
+	SHARE_ENTRY_LOST,
+};
+
+/*
+ * struct share_entry - directory entry of a CQ or QP; written by the exporter
+ * @state: enum share_entry_state; stored last, with release, and loaded
+ *	first, with acquire
+ * @generation: how often it was given away, never 0 when live
+ * @offset: of the body; stays when the entry is reused
+ * @bytes: of the body
+ * @capacity: CQ: completions that the ring holds: its credits
+ * @mailbox_entries: CQ: of each mailbox, a power of two above @capacity
+ * @sq_entries, @rq_entries: QP: entries of ring and shadow table, powers of
+ *	two; a ring holds one less. 0 for @rq_entries: no receive queue.
+ */
+struct share_entry {
+	uint32_t state SHARE_ALIGNED;
+	uint32_t generation;
+	uint64_t offset;
+	uint64_t bytes;
+	uint32_t capacity;
+	uint32_t mailbox_entries;
+	uint32_t sq_entries;
+	uint32_t rq_entries;
+	uint32_t qp_num;
+	uint32_t qp_type;
+	uint32_t send_cq;
+	uint32_t recv_cq;
+
+	uint32_t max_send_sge;
+	uint32_t max_recv_sge;
+	uint32_t max_inline;
+	uint32_t sq_sig_all;
+	uint32_t reserved[12];
+};
+
+/*
+ * struct share_completion - struct ibv_wc at rest, in a mailbox
+ * @slot_generation: of the process that it is for
+ * @cookie_low, @cookie_high: of the request, for recovery: a steerer that died
+ *	after publishing and before marking is recognised by it
+ */
+struct share_completion {
+	uint32_t wr_id_low;
+	uint32_t wr_id_high;
+	uint32_t status;
+	uint32_t opcode;
+	uint32_t vendor_err;
+	uint32_t byte_len;
+	uint32_t imm_data;
+	uint32_t qp_num;
+	uint32_t src_qp;
+	uint32_t wc_flags;
+	uint32_t pkey_slid;
+	uint32_t sl_path;
+	uint32_t cookie_low;
+	uint32_t cookie_high;
+	uint32_t slot_generation;
+	uint32_t reserved;
+};
+
+/*
+ * struct share_mailbox - completions of one slot on one CQ
+ * @producer: free running; written under the lock of the CQ
+ * @lock: serializes the threads of the slot's process
+ * @consumer: free running; written under @lock
+ * @quota: requests of the slot that are outstanding or in the mailbox, at most
+ *	as many as the CQ has credits, so that the mailbox always has room
+ * @armed: later: wants an event for the next completion on this CQ
+ */
+struct share_mailbox {
+	uint32_t producer SHARE_ALIGNED;
+	uint32_t lock SHARE_ALIGNED;
+	uint32_t consumer;
+	uint32_t quota SHARE_ALIGNED;
+	uint32_t armed SHARE_ALIGNED;
+	uint32_t reserved;
+};
+
+/* Counters of a CQ, written under its lock, for ibv-share and tests. */
+struct share_cq_counters {
+	uint32_t steered; /* put into somebody's mailbox */
+	uint32_t hidden; /* completions that no application asked for */
+	uint32_t stale; /* of a QP that was reset or destroyed since */
+	uint32_t impossible; /* cookies that nobody can have made */
+	uint32_t lost; /* no room in a mailbox: only after tampering */
+	uint32_t orphans; /* of a dead process, given to the heir or poller */
+	uint32_t takeovers; /* the lock was taken from a dead holder */
+	uint32_t reserved[9];
+};
+
+/*
+ * struct share_cq_body
+ * @lock: who polls the ring and steers
+ * @credits: requests that may yet produce a completion, or have it in the ring
+ * @mailboxes: one for each slot; their entries follow the body, all those of
+ *	slot 0 first
+ */
+struct share_cq_body {
+	uint32_t lock SHARE_ALIGNED;
+	uint32_t credits SHARE_ALIGNED;
+	struct share_cq_counters counters SHARE_ALIGNED;
+	uint32_t event_generation SHARE_ALIGNED; /* later */
+	struct share_mailbox mailboxes[SHARE_MAX_SLOTS];
+};
+
+enum share_shadow_state {
+	SHARE_SHADOW_FREE,
+	SHARE_SHADOW_POSTED,
+	SHARE_SHADOW_DELIVERED,
+};
+
+enum share_shadow_flags {
+	SHARE_SHADOW_SIGNALED = 1 << 0, /* the application asked for it */
+	SHARE_SHADOW_HIDDEN = 1 << 1, /* signaled for our own sake */
+};
+
+/*
+ * struct share_shadow - who posted a request, and with which wr_id
+ * @sequence: number of the request
+ * @state: enum share_shadow_state
+ * @slot_flags: slot, and enum share_shadow_flags << 8
+ * @opcode: enum ibv_wc_opcode of its completion
+ */
+struct share_shadow {
+	uint32_t wr_id_low;
+	uint32_t wr_id_high;
+	uint32_t sequence;
+	uint32_t state;
+	uint32_t slot_flags;
+	uint32_t slot_generation;
+	uint32_t opcode;
+	uint32_t bytes;
+};
+
+/*
+ * struct share_wq - one direction of a QP
+ * @lock: who posts
+ * @head: sequence number of the next request; its entry in the ring and in the
+ *	shadow table is @head modulo the number of entries. Under @lock.
+ * @unsignaled: requests since the last that was signaled. Under @lock.
+ * @tail: oldest request that was not retired. Under the lock of the CQ.
+ */
+struct share_wq {
+	uint32_t lock SHARE_ALIGNED;
+	uint32_t head SHARE_ALIGNED;
+	uint32_t unsignaled;
+	uint32_t tail SHARE_ALIGNED;
+};
+
+/*
+ * struct share_qp_body
+ * @state: enum ibv_qp_state
+ * @epoch: 20 bits, in every cookie; new after RESET and for each new QP
+ * @doorbell: see post.c
+ * @failed_kicks: count
+ *
+ * The shadow tables follow, that of the send queue first.
+ */
+struct share_qp_body {
+	uint32_t state SHARE_ALIGNED;
+	uint32_t epoch;
+	struct share_wq send;
+	struct share_wq recv;
+	uint32_t doorbell SHARE_ALIGNED;
+	uint32_t failed_kicks SHARE_ALIGNED;
+	uint32_t takeovers;
+	uint32_t reserved[7 * 16] SHARE_ALIGNED;
+};
+
+/* Cookie: the wr_id of a request in a ring. */
+#define SHARE_COOKIE_SEND 1u
+#define SHARE_COOKIE_RECV 2u
+#define SHARE_EPOCH_MASK 0xfffffu
+
+static inline uint64_t share_cookie(uint32_t direction, uint32_t qp_index,
+				    uint32_t epoch, uint32_t sequence)
+{
+	return (uint64_t)direction << 62 | (uint64_t)qp_index << 52 |
+	       (uint64_t)(epoch & SHARE_EPOCH_MASK) << 32 | sequence;
+}
+
+static_assert(SHARE_MAX_QPS == 1u << 10, "cookie has 10 bits for it");
+static_assert(SHARE_MAX_SLOTS <= 254, "lock word has 8 bits for it");
+static_assert(sizeof(struct share_control_header) == 1024, "ABI");
+static_assert(offsetof(struct share_control_header, heap_offset) == 56, "ABI");
+static_assert(offsetof(struct share_control_header, heap_next) == 72, "ABI");
+static_assert(offsetof(struct share_control_header, heir) == 128, "ABI");
+static_assert(offsetof(struct share_control_header, gate_arrived) == 256, "ABI");
+static_assert(sizeof(struct share_slot) == 128, "ABI");
+static_assert(sizeof(struct share_entry) == 128, "ABI");
+static_assert(offsetof(struct share_entry, capacity) == 24, "ABI");
+static_assert(offsetof(struct share_entry, sq_sig_all) == 68, "ABI");
+static_assert(sizeof(struct share_completion) == 64, "ABI");
+static_assert(offsetof(struct share_completion, cookie_low) == 48, "ABI");
+static_assert(sizeof(struct share_mailbox) == 256, "ABI");
+static_assert(sizeof(struct share_cq_body) == 256 + 64 * 256, "ABI");
+static_assert(sizeof(struct share_shadow) == 32, "ABI");
+static_assert(sizeof(struct share_wq) == 192, "ABI");
+static_assert(sizeof(struct share_qp_body) == 1024, "ABI");
+static_assert(offsetof(struct share_qp_body, doorbell) == 448, "ABI");
+
+#endif /* SHARE_CONTROL_LAYOUT_H */

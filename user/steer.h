@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Copyright (c) 2026 The uverbs-share authors
+ *
+ * Completions: from the ring to whoever posted the request.
+ */
+#ifndef SHARE_STEER_H
+#define SHARE_STEER_H
+
+#include <infiniband/verbs.h>
+#include "control.h"
+#include "ring.h"
+
+/*
+ * struct share_cq_path - a CQ, as one process has it; threads may share it
+ * @control: must outlive it
+ * @ring: base is NULL without the right POLL: then only what others put into
+ *	our mailbox is found
+ * @watch: of the lock
+ */
+struct share_cq_path {
+	struct share_control *control;
+	struct share_cq_view view;
+	struct share_ring ring;
+	struct share_lock_watch watch;
+	struct share_lock_watch mail_watch;
+};
+
+/* @base: the mapped ring, or NULL; nothing to undo. */
+int share_cq_path_init(struct share_cq_path *path,
+		       struct share_control *control, uint32_t index,
+		       const struct share_provider *provider, void *base,
+		       size_t bytes);
+
+/*
+ * As ibv_poll_cq(): number of completions, or a negative errno value: -ENOLINK
+ * when the CQ is gone. Never waits for a lock.
+ */
+int share_poll(struct share_cq_path *path, int num_entries, struct ibv_wc *wc);
+
+/*
+ * Empties the ring into mailboxes, the caller's too. EBUSY: somebody else is
+ * at it. share_steer_wait() waits as share_lock() does.
+ */
+int share_steer(struct share_cq_path *path);
+int share_steer_wait(struct share_cq_path *path);
+
+/*
+ * For post.c. Room for one more completion of this process; ENOMEM. @low:
+ * at least half of the credits are in use now.
+ */
+int share_cq_reserve(const struct share_cq_view *cq, uint32_t slot, int *low);
+void share_cq_unreserve(const struct share_cq_view *cq, uint32_t slot);
+
+/*
+ * Retires everything of one direction of a QP, without completions. The caller
+ * holds the lock of the direction; @path is the CQ of it.
+ */
+int share_steer_retire_all(struct share_cq_path *path,
+			   const struct share_qp_view *qp, uint32_t direction);
+
+#endif /* SHARE_STEER_H */
