@@ -27,7 +27,7 @@ struct wire_header {
 };
 
 _Static_assert(sizeof(struct wire_header) == 32, "the header is an ABI");
-_Static_assert(sizeof(struct share_bundle_object) == 128, "so is an object");
+_Static_assert(sizeof(struct share_bundle_object) == 96, "so is an object");
 _Static_assert(sizeof(struct wire_header) +
 			       SHARE_BUNDLE_MAX_OBJECTS *
 				       sizeof(struct share_bundle_object) <=
@@ -111,27 +111,16 @@ static int ref_ok(const struct share_bundle *bundle, uint32_t self,
 	return ref < self && bundle->objects[ref].kind == kind;
 }
 
-/* Fields that an object of this kind does not have are zero, or NONE. */
-static int fields_ok(const struct share_bundle *bundle, uint32_t self)
+/* Fields that an object of this kind does not have are zero. */
+static int fields_ok(const struct share_bundle_object *o)
 {
-	const struct share_bundle_object *o = &bundle->objects[self];
-	const int cq = o->kind == IB_UVERBS_SHARE_CQ;
-	const int qp = o->kind == IB_UVERBS_SHARE_QP;
-	const int mr = o->kind == IB_UVERBS_SHARE_MR;
-
 	if (o->reserved || o->reserved2[0] || o->reserved2[1] ||
 	    o->reserved2[2])
 		return 0;
-	if (!cq && (o->cqe || (!qp && o->index)))
+	if (o->index && o->kind != IB_UVERBS_SHARE_CQ &&
+	    o->kind != IB_UVERBS_SHARE_QP)
 		return 0;
-	if (cq && (!o->cqe || o->cqe > INT32_MAX))
-		return 0;
-	if (!qp && (o->max_send_wr | o->max_recv_wr | o->max_send_sge |
-		    o->max_recv_sge | o->max_inline | o->sq_sig_all))
-		return 0;
-	if (!mr && (o->access || o->offset))
-		return 0;
-	return o->sq_sig_all <= 1;
+	return !o->offset || o->kind == IB_UVERBS_SHARE_MR;
 }
 
 static int refs_ok(const struct share_bundle *bundle, uint32_t self)
@@ -233,7 +222,7 @@ int share_bundle_parse(struct share_bundle *bundle, const void *buf,
 	for (i = 0; i < bundle->num_objects; i++) {
 		if (!kind_ok(bundle->objects[i].kind))
 			return malformed("an object of an unknown kind");
-		if (!fields_ok(bundle, i))
+		if (!fields_ok(&bundle->objects[i]))
 			return malformed("a field has no valid value");
 		if (!refs_ok(bundle, i))
 			return malformed("an object refers to a wrong one");

@@ -34,9 +34,6 @@ enum share_bundle_fd {
  * @pd: QP, MR: which object is its PD; an earlier one, like the next two
  * @send_cq: QP
  * @recv_cq: QP
- * @cqe: CQ: how many completions it holds
- * @max_send_wr: QP, like the next five; the last is 0 or 1
- * @access: MR
  * @reserved: zero
  * @offset: MR: where it starts in its file
  * @name: zero-padded
@@ -50,14 +47,6 @@ struct share_bundle_object {
 	uint32_t pd;
 	uint32_t send_cq;
 	uint32_t recv_cq;
-	uint32_t cqe;
-	uint32_t max_send_wr;
-	uint32_t max_recv_wr;
-	uint32_t max_send_sge;
-	uint32_t max_recv_sge;
-	uint32_t max_inline;
-	uint32_t sq_sig_all;
-	uint32_t access;
 	uint32_t reserved;
 	uint64_t offset;
 	char name[IBV_SHARE_NAME_MAX];

@@ -13,7 +13,12 @@
 #include <infiniband/share.h>
 #include <rdma/ib_uverbs_share.h>
 #include "cmd.h"
+#include "control.h"
+#include "create.h"
 #include "grant.h"
+#include "post.h"
+#include "provider.h"
+#include "steer.h"
 
 #define share_container_of(ptr, type, member) \
 	((type *)(void *)((char *)(ptr) - offsetof(type, member)))
@@ -35,6 +40,7 @@
  * @import: IMPORT handle: every operation goes through it, in the maker, too
  * @grant: file descriptor; -1 for an alias, which cannot be sent
  * @users: objects of this process that refer to it
+ * @position: in the bundle that is being packed
  * @name: empty for an alias
  */
 struct share_object {
@@ -46,6 +52,7 @@ struct share_object {
 	uint32_t import;
 	int grant;
 	uint32_t users;
+	uint32_t position;
 	char name[IBV_SHARE_NAME_MAX];
 };
 
@@ -62,11 +69,15 @@ struct share_object {
  * @event_fd: what the kernel signals
  * @control_fd: the control segment
  * @control: the same, mapped
+ * @provider: who knows the rings; NULL if nobody does
  * @is_maker: of ibv_share_open()
  * @forked: this is a child of the process that has the slot
- * @lock: guards @objects and their names and users
+ * @lock: guards the members that follow
  * @objects: list
+ * @channels: of a receiver
  * @counters: for default names, per kind
+ * @qp_imports: IMPORT handle of the QP with that index in the control segment;
+ *	read without @lock when the data path kicks
  * @next: in the list of all contexts, for fork
  */
 struct ibv_share_context {
@@ -78,13 +89,23 @@ struct ibv_share_context {
 	uint32_t generation;
 	int event_fd;
 	int control_fd;
-	struct share_control *control;
+	struct share_control control;
+	const struct share_provider *provider;
 	int is_maker;
 	int forked;
 	pthread_mutex_t lock;
 	struct share_object *objects;
+	struct share_channel *channels;
 	uint32_t counters[IB_UVERBS_SHARE_MR + 1];
+	uint32_t qp_imports[SHARE_MAX_QPS];
 	struct ibv_share_context *next;
+};
+
+/* A completion channel that came with a bundle, for one or more CQs. */
+struct share_channel {
+	struct ibv_comp_channel ibv;
+	uint32_t place;
+	struct share_channel *next;
 };
 
 struct share_pd {
@@ -95,6 +116,54 @@ struct share_pd {
 	struct share_object obj;
 	/* the maker's PD in the real context */
 	struct ibv_pd *real;
+};
+
+/*
+ * struct share_cq - a shared CQ
+ * @ibv: what applications see
+ * @words: see share_cq_new()
+ * @obj: head
+ * @path: data path
+ * @handle: in the real context, in the maker
+ * @ring: as mapped here
+ * @index: in the control segment
+ */
+struct share_cq {
+	union {
+		struct ibv_cq ibv;
+		struct ibv_cq_ex ex;
+		int words[SHARE_OBJECT_BYTES / sizeof(int)];
+	};
+	struct share_object obj;
+	struct share_cq_path path;
+	uint32_t handle;
+	struct share_map ring;
+	uint32_t index;
+};
+
+/*
+ * struct share_qp - a shared QP
+ * @ibv: what applications see
+ * @obj: head
+ * @path: data path
+ * @handle: in the real context, in the maker; SHARE_NO_HANDLE when destroyed
+ * @sq: send ring as mapped here
+ * @rq: receive ring as mapped here
+ * @index: in the control segment
+ * @cap: what it has
+ */
+struct share_qp {
+	union {
+		struct ibv_qp ibv;
+		char tail[SHARE_OBJECT_BYTES];
+	};
+	struct share_object obj;
+	struct share_qp_path path;
+	uint32_t handle;
+	struct share_map sq;
+	struct share_map rq;
+	uint32_t index;
+	struct ibv_qp_cap cap;
 };
 
 /*
@@ -116,7 +185,6 @@ struct share_verbs_mr {
  * @pd: its PD
  * @mem_fd: file behind it, or -1
  * @mem_offset: where it starts there
- * @access: what may be made from it
  */
 struct share_mr {
 	struct share_object obj;
@@ -128,14 +196,20 @@ struct share_mr {
 	struct share_pd *pd;
 	int mem_fd;
 	uint64_t mem_offset;
-	uint32_t access;
 };
 
 /* Ours, or an ordinary one? NULL in the second case. */
 struct ibv_share_context *share_context_of(struct ibv_context *context);
 
-/* ENOLINK and EOWNERDEAD with a message if @ctx cannot be used any more. */
+/* 0; or EOWNERDEAD with a message in a forked child */
 int share_context_check(const struct ibv_share_context *ctx);
+/* the same, and EOPNOTSUPP in a receiver */
+int share_maker_check(const struct ibv_share_context *ctx);
+
+/* Takes both file descriptors if it succeeds. */
+struct ibv_share_context *share_context_receive(struct ibv_context *context,
+						int grant, int control_fd);
+void share_context_close(struct ibv_share_context *ctx);
 
 /* object.c */
 void share_object_init(struct share_object *obj, struct ibv_share_context *ctx,
@@ -144,9 +218,9 @@ void share_object_init(struct share_object *obj, struct ibv_share_context *ctx,
 int share_object_import(struct share_object *obj, int event_fd,
 			struct ib_uverbs_share_info *info);
 int share_object_export(struct share_object *obj,
-			const struct share_export *what,
+			const struct share_export *what, int event_fd,
 			struct ib_uverbs_share_info *info);
-/* Release and revoke, unconditionally. */
+/* Revoke and release, unconditionally; may be called again. */
 void share_object_drop(struct share_object *obj);
 /* Visible for lookups and bundles; with a default name if it has none. */
 void share_object_publish(struct share_object *obj);
@@ -157,10 +231,57 @@ void share_object_use(struct share_object *obj, int change);
 int share_object_rename(struct share_object *obj, const char *name);
 struct share_object *share_object_find(struct ibv_share_context *ctx,
 				       uint32_t kind, const char *name);
+/* Neither an alias nor half destroyed? */
+static inline int share_is_packable(const struct share_object *obj)
+{
+	return obj->grant >= 0 && obj->name[0];
+}
 
-/* Each object's own file: what a bundle says about it, and back. */
+/*
+ * For each kind: the object behind what applications see, or NULL and a
+ * message; what a bundle says about it (the result is a file descriptor that
+ * goes along, or -1); an object from a grant, which it takes if it succeeds;
+ * and its end in this process only.
+ */
 struct share_bundle_object;
+
 struct share_pd *share_pd_of(struct ibv_pd *pd);
-void share_mr_free(struct share_mr *mr);
+struct share_object *share_pd_receive(struct ibv_share_context *ctx, int grant);
+void share_pd_free(struct share_object *obj);
+
+struct share_cq *share_cq_of(struct ibv_cq *cq);
+int share_cq_channel(const struct share_object *obj);
+int share_cq_describe(const struct share_object *obj,
+		      struct share_bundle_object *o);
+struct ibv_comp_channel *share_channel_receive(struct ibv_share_context *ctx,
+					       int fd, uint32_t place);
+struct share_object *share_cq_receive(struct ibv_share_context *ctx, int grant,
+				      const struct share_bundle_object *o,
+				      struct ibv_comp_channel *channel);
+void share_cq_free(struct share_object *obj);
+
+struct share_qp *share_qp_of(struct ibv_qp *qp);
+void share_qp_describe(const struct share_object *obj,
+		       struct share_bundle_object *o);
+struct share_object *share_qp_receive(int grant,
+				      const struct share_bundle_object *o,
+				      struct share_object *pd,
+				      struct share_object *send_cq,
+				      struct share_object *recv_cq);
+void share_qp_free(struct share_object *obj);
+
+int share_mr_describe(const struct share_object *obj,
+		      struct share_bundle_object *o);
+struct share_object *share_mr_receive(int grant, struct share_object *pd,
+				      int mem_fd, uint64_t mem_offset);
+void share_mr_free(struct share_object *obj);
+
+/* The calls that applications make on our objects through ->context->ops. */
+int share_op_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
+		       struct ibv_send_wr **bad);
+int share_op_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr,
+		       struct ibv_recv_wr **bad);
+int share_op_poll_cq(struct ibv_cq *cq, int num_entries, struct ibv_wc *wc);
+int share_op_req_notify_cq(struct ibv_cq *cq, int solicited_only);
 
 #endif /* SHARE_PRIV_H */

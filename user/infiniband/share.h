@@ -145,16 +145,16 @@ struct ibv_share_device_attr {
 /**
  * struct ibv_share_open_attr - parameters of ibv_share_open()
  * @comp_mask: 0; fields that are added later get a bit each
- * @max_queues: queue pairs plus completion queues that the context can hold,
- *	0 for the default of 64
- * @max_wr: requests, over all queue pairs and both directions, that can be
- *	outstanding at a time; 0 for the default of 65536. Each costs some
- *	tens of bytes of shared memory once it is used.
+ * @reserved: 0
+ * @control_bytes: size of the memory that all processes have mapped for
+ *	mailboxes and the like, 0 for the default of 64 MiB. It is taken from
+ *	the system when it is used; a CQ of n completions needs up to 4096 * n
+ *	bytes of it, a QP 32 bytes per request.
  */
 struct ibv_share_open_attr {
 	uint32_t comp_mask;
-	uint32_t max_queues;
-	uint32_t max_wr;
+	uint32_t reserved;
+	uint64_t control_bytes;
 };
 
 /**
@@ -311,8 +311,9 @@ ibv_share_create_comp_channel(struct ibv_share_context *ctx);
  *
  * Requests reserve room in the queue when they are posted, also those that
  * are not signaled: @cqe limits what can be outstanding on the QPs of this CQ.
- * A completion event wakes one reader of the channel; its file descriptor is
- * sent with the CQ. Read and discard the event, then poll.
+ * The file descriptor of the channel is sent with the CQ, and an event wakes
+ * one of its readers, which need not be the process that the completion is
+ * for. Read and discard the event, then poll.
  *
  * Return: the CQ, exported as "cq0", "cq1" and so on, to be destroyed with
  * ibv_share_destroy_cq(); NULL and errno.
@@ -564,7 +565,8 @@ struct ibv_mr *ibv_share_get_mr(struct ibv_share_context *ctx,
  * ibv_share_send - send everything that is shared to another process
  * @ctx: a shared context; in a receiver with the right REGRANT
  * @socket: connected SOCK_SEQPACKET unix socket
- * @rights: enum ibv_share_right that the peer gets, at most
+ * @rights: enum ibv_share_right that the peer gets, at most; every member of a
+ *	shared context has READ and WAKE on the context itself
  *
  * Whoever gets the message can use the objects: look at the peer's credentials
  * (SO_PEERCRED) before. What is made later needs another message. On a

@@ -52,7 +52,6 @@ static size_t make_sample(void)
 	add(IB_UVERBS_SHARE_PD, "pd0");
 	for (i = 0; i < 2; i++) {
 		o = add(IB_UVERBS_SHARE_CQ, i ? "replies" : "requests");
-		o->cqe = 100;
 		o->index = i;
 		o->extra = i ? o[-1].extra : sample.num_fds++;
 	}
@@ -62,14 +61,11 @@ static size_t make_sample(void)
 		o->pd = 0;
 		o->send_cq = 1;
 		o->recv_cq = 2;
-		o->max_send_wr = 10;
-		o->sq_sig_all = i;
 	}
 	for (i = 0; i < 2; i++) {
 		o = add(IB_UVERBS_SHARE_MR,
 			i ? "a-name-of-thirty-one-characters" : "mr0");
 		o->pd = 0;
-		o->access = 7;
 		if (!i)
 			continue;
 		o->extra = sample.num_fds++;
