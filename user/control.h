@@ -162,5 +162,6 @@ static inline void share_count(uint32_t *word)
 /* @bytes: multiple of 4 */
 void share_copy_in(void *dst, const void *shared, size_t bytes);
 void share_copy_out(void *shared, const void *src, size_t bytes);
+void share_clear(void *shared, size_t bytes);
 
 #endif /* SHARE_CONTROL_H */

@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Copyright (c) 2026 The uverbs-share authors
+ *
+ * The directory of the control segment: which CQs and QPs there are. Written
+ * by the exporter, read and checked by all.
+ */
+#include <errno.h>
+#include <infiniband/verbs.h>
+#include "control.h"
+#include "directory.h"
+
+static int is_power_of_two(uint32_t n)
+{
+	return n && !(n & (n - 1));
+}
+
+static uint64_t cq_bytes(const struct share_entry *e)
+{
+	return sizeof(struct share_cq_body) +
+	       (uint64_t)SHARE_MAX_SLOTS * e->mailbox_entries *
+		       sizeof(struct share_completion);
+}
+
+static uint64_t qp_bytes(const struct share_entry *e)
+{
+	return sizeof(struct share_qp_body) +
+	       ((uint64_t)e->sq_entries + e->rq_entries) *
+		       sizeof(struct share_shadow);
+}
+
+static int check_place(const struct share_control *control,
+		       const struct share_entry *e)
+{
+	if (e->offset < share_control_heap_offset() ||
+	    e->offset % SHARE_LINE || e->offset > control->bytes ||
+	    e->bytes > control->bytes - e->offset)
+		return EBADMSG;
+	return 0;
+}
+
+/*
+ * The state is loaded first and again last: a copy of an entry that is given
+ * away meanwhile is not taken for the new object.
+ */
+static int load_entry(const struct share_control *control,
+		      const struct share_entry *shared, struct share_entry *e)
+{
+	if (share_load_acquire(&shared->state) != SHARE_ENTRY_LIVE)
+		return ENOENT;
+	share_copy_in(e, shared, sizeof(*e));
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	if (share_load(&shared->state) != SHARE_ENTRY_LIVE ||
+	    share_load(&shared->generation) != e->generation)
+		return ENOENT;
+	return check_place(control, e);
+}
+
+int share_control_cq(const struct share_control *control, uint32_t index,
+		     struct share_cq_view *view)
+{
+	struct share_entry e;
+	int ret;
+
+	if (index >= SHARE_MAX_CQS)
+		return ENOENT;
+	ret = load_entry(control, &share_control_cqs(control)[index], &e);
+	if (ret)
+		return ret;
+	if (!e.capacity || e.capacity >= SHARE_MAX_ENTRIES ||
+	    e.mailbox_entries > SHARE_MAX_ENTRIES ||
+	    !is_power_of_two(e.mailbox_entries) ||
+	    e.mailbox_entries < e.capacity || cq_bytes(&e) > e.bytes)
+		return EBADMSG;
+	view->body = (void *)(control->base + e.offset);
+	view->mail = (void *)(view->body + 1);
+	view->index = index;
+	view->generation = e.generation;
+	view->capacity = e.capacity;
+	view->mailbox_entries = e.mailbox_entries;
+	return 0;
+}
+
+static int qp_is_sane(const struct share_entry *e)
+{
+	return e->sq_entries >= 2 && e->sq_entries <= SHARE_MAX_ENTRIES &&
+	       is_power_of_two(e->sq_entries) &&
+	       (!e->rq_entries ||
+		(is_power_of_two(e->rq_entries) && e->rq_entries >= 2 &&
+		 e->rq_entries <= SHARE_MAX_ENTRIES)) &&
+	       (e->qp_type == IBV_QPT_RC || e->qp_type == IBV_QPT_UC) &&
+	       e->send_cq < SHARE_MAX_CQS && e->recv_cq < SHARE_MAX_CQS;
+}
+
+static void copy_attr(struct share_qp_attr *attr, const struct share_entry *e)
+{
+	attr->qp_num = e->qp_num;
+	attr->qp_type = e->qp_type;
+	attr->sq_entries = e->sq_entries;
+	attr->rq_entries = e->rq_entries;
+	attr->max_send_sge = e->max_send_sge;
+	attr->max_recv_sge = e->max_recv_sge;
+	attr->max_inline = e->max_inline;
+	attr->sq_sig_all = e->sq_sig_all;
+	attr->send_cq = e->send_cq;
+	attr->recv_cq = e->recv_cq;
+}
+
+int share_control_qp(const struct share_control *control, uint32_t index,
+		     struct share_qp_view *view)
+{
+	struct share_entry e;
+	int ret;
+
+	if (index >= SHARE_MAX_QPS)
+		return ENOENT;
+	ret = load_entry(control, &share_control_qps(control)[index], &e);
+	if (ret)
+		return ret;
+	if (!qp_is_sane(&e) || qp_bytes(&e) > e.bytes)
+		return EBADMSG;
+	view->body = (void *)(control->base + e.offset);
+	view->send_shadow = (void *)(view->body + 1);
+	view->recv_shadow = view->send_shadow + e.sq_entries;
+	view->index = index;
+	view->generation = e.generation;
+	copy_attr(&view->attr, &e);
+	return 0;
+}
+
+static int entry_live(const struct share_entry *shared, uint32_t generation)
+{
+	return share_load_acquire(&shared->state) == SHARE_ENTRY_LIVE &&
+			       share_load(&shared->generation) == generation ?
+		       0 :
+		       ENOLINK;
+}
+
+int share_control_cq_live(const struct share_control *control,
+			  const struct share_cq_view *view)
+{
+	return entry_live(&share_control_cqs(control)[view->index],
+			  view->generation);
+}
+
+int share_control_qp_live(const struct share_control *control,
+			  const struct share_qp_view *view)
+{
+	return entry_live(&share_control_qps(control)[view->index],
+			  view->generation);
+}
+
+static uint64_t round_up(uint64_t n)
+{
+	return (n + SHARE_LINE - 1) / SHARE_LINE * SHARE_LINE;
+}
+
+/* The free entry with the smallest body that is large enough, or @count. */
+static uint32_t find_used(const struct share_entry *table, uint32_t count,
+			  uint64_t bytes, struct share_entry *place)
+{
+	struct share_entry e;
+	uint32_t i, best = count;
+
+	for (i = 0; i < count; i++) {
+		share_copy_in(&e, &table[i], sizeof(e));
+		if (e.state != SHARE_ENTRY_FREE || e.bytes < bytes ||
+		    (best < count && e.bytes >= place->bytes))
+			continue;
+		best = i;
+		*place = e;
+	}
+	return best;
+}
+
+/* One that never had a body gets one from the heap, and keeps it. */
+static uint32_t find_fresh(struct share_control *control,
+			   const struct share_entry *table, uint32_t count,
+			   uint64_t bytes, struct share_entry *place)
+{
+	struct share_control_header *header = share_control_header(control);
+	uint32_t i;
+
+	for (i = 0; i < count; i++) {
+		share_copy_in(place, &table[i], sizeof(*place));
+		if (place->state == SHARE_ENTRY_FREE && !place->bytes)
+			break;
+	}
+	share_copy_in(&place->offset, &header->heap_next, sizeof(uint64_t));
+	place->bytes = round_up(bytes);
+	if (i == count || check_place(control, place))
+		return count;
+	bytes = place->offset + place->bytes;
+	share_copy_out(&header->heap_next, &bytes, sizeof(uint64_t));
+	return i;
+}
+
+/*
+ * A body stays with its index for ever: that is why a cookie of a former
+ * object of the same index can be told by its epoch.
+ */
+static int find_place(struct share_control *control,
+		      const struct share_entry *table, uint32_t count,
+		      uint64_t bytes, struct share_entry *e, uint32_t *index)
+{
+	struct share_entry place = { .state = SHARE_ENTRY_FREE };
+	uint32_t i;
+
+	i = find_used(table, count, bytes, &place);
+	if (i == count)
+		i = find_fresh(control, table, count, bytes, &place);
+	if (i == count)
+		return ENOSPC;
+	if (check_place(control, &place))
+		return EBADMSG;
+	e->offset = place.offset;
+	e->bytes = place.bytes;
+	e->generation = place.generation + 1 ? place.generation + 1 : 1;
+	*index = i;
+	return 0;
+}
+
+static int lock_directory(struct share_control *control)
+{
+	int ret = share_lock(&share_control_header(control)->directory_lock,
+			     &control->me);
+
+	/* entries become live last, so there is nothing to repair */
+	return ret == EOWNERDEAD ? 0 : ret;
+}
+
+static void unlock_directory(struct share_control *control)
+{
+	share_unlock(&share_control_header(control)->directory_lock,
+		     &control->me);
+}
+
+static void publish_entry(struct share_entry *shared, struct share_entry *e)
+{
+	e->state = SHARE_ENTRY_FREE;
+	share_copy_out(shared, e, sizeof(*e));
+	share_store_release(&shared->state, SHARE_ENTRY_LIVE);
+}
+
+int share_control_add_cq(struct share_control *control,
+			 const struct share_cq_attr *attr, uint32_t *index)
+{
+	struct share_entry *table = share_control_cqs(control);
+	struct share_entry e = { .capacity = attr->capacity };
+	int ret;
+
+	if (!attr->capacity || attr->capacity >= SHARE_MAX_ENTRIES)
+		return EINVAL;
+	for (e.mailbox_entries = 1; e.mailbox_entries <= attr->capacity;)
+		e.mailbox_entries *= 2;
+	ret = lock_directory(control);
+	if (ret)
+		return ret;
+	ret = find_place(control, table, SHARE_MAX_CQS, cq_bytes(&e), &e,
+			 index);
+	if (!ret) {
+		share_clear(control->base + e.offset,
+			    sizeof(struct share_cq_body));
+		publish_entry(&table[*index], &e);
+	}
+	unlock_directory(control);
+	return ret;
+}
+
+int share_control_del_cq(struct share_control *control, uint32_t index)
+{
+	struct share_entry *qps = share_control_qps(control);
+	uint32_t i;
+	int ret;
+
+	if (index >= SHARE_MAX_CQS)
+		return EINVAL;
+	ret = lock_directory(control);
+	if (ret)
+		return ret;
+	for (i = 0; i < SHARE_MAX_QPS; i++) {
+		if (share_load(&qps[i].state) == SHARE_ENTRY_LIVE &&
+		    (share_load(&qps[i].send_cq) == index ||
+		     share_load(&qps[i].recv_cq) == index))
+			ret = EBUSY;
+	}
+	if (!ret)
+		share_store_release(&share_control_cqs(control)[index].state,
+				    SHARE_ENTRY_FREE);
+	unlock_directory(control);
+	return ret;
+}
+
+static void clear_qp(struct share_qp_body *body)
+{
+	uint32_t epoch = share_load(&body->epoch);
+
+	share_clear(body, sizeof(*body));
+	share_store(&body->state, IBV_QPS_RESET);
+	share_store(&body->epoch, (epoch + 1) & SHARE_EPOCH_MASK);
+}
+
+int share_control_add_qp(struct share_control *control,
+			 const struct share_qp_attr *attr, uint32_t *index)
+{
+	struct share_entry *table = share_control_qps(control);
+	struct share_entry e = {
+		.sq_entries = attr->sq_entries,
+		.rq_entries = attr->rq_entries,
+		.qp_num = attr->qp_num,
+		.qp_type = attr->qp_type,
+		.send_cq = attr->send_cq,
+		.recv_cq = attr->recv_cq,
+		.max_send_sge = attr->max_send_sge,
+		.max_recv_sge = attr->max_recv_sge,
+		.max_inline = attr->max_inline,
+		.sq_sig_all = attr->sq_sig_all,
+	};
+	int ret;
+
+	if (!qp_is_sane(&e))
+		return EINVAL;
+	ret = lock_directory(control);
+	if (ret)
+		return ret;
+	ret = find_place(control, table, SHARE_MAX_QPS, qp_bytes(&e), &e,
+			 index);
+	if (!ret) {
+		clear_qp((void *)(control->base + e.offset));
+		publish_entry(&table[*index], &e);
+	}
+	unlock_directory(control);
+	return ret;
+}
+
+int share_control_del_qp(struct share_control *control, uint32_t index,
+			 int reusable)
+{
+	if (index >= SHARE_MAX_QPS)
+		return EINVAL;
+	share_store_release(&share_control_qps(control)[index].state,
+			    reusable ? SHARE_ENTRY_FREE : SHARE_ENTRY_LOST);
+	return 0;
+}

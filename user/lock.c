@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Copyright (c) 2026 The uverbs-share authors
+ */
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+#include "control_layout.h"
+#include "lock.h"
+
+#define SPINS 100
+
+/* What SYS_futex takes, whatever time_t is. */
+struct futex_timeout {
+	long seconds;
+	long nanoseconds;
+};
+
+static uint32_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint32_t)ts.tv_sec * 1000 + (uint32_t)(ts.tv_nsec / 1000000);
+}
+
+static uint32_t word_of(const struct share_member *me)
+{
+	return (me->slot + 1) << 24 |
+	       (me->generation & SHARE_LOCK_GENERATION_MASK) << 1;
+}
+
+static int holder_is_alive(uint32_t word, const struct share_member *me)
+{
+	uint32_t slot = (word >> 24) - 1;
+	uint32_t generation = word >> 1 & SHARE_LOCK_GENERATION_MASK;
+
+	if ((word & ~SHARE_LOCK_WAITERS) == word_of(me))
+		return 1;
+	/* nobody can have written that: as if its holder were dead */
+	if (slot >= SHARE_MAX_SLOTS)
+		return 0;
+	return me->env.slot_alive(me->env.arg, slot, generation);
+}
+
+static int change(uint32_t *word, uint32_t from, uint32_t to)
+{
+	return __atomic_compare_exchange_n(word, &from, to, 0, __ATOMIC_ACQUIRE,
+					   __ATOMIC_RELAXED);
+}
+
+/* Returns 1 when nothing happened for the whole time. */
+static int wait_for_change(uint32_t *word, uint32_t seen)
+{
+	struct futex_timeout timeout = { 0, SHARE_LOCK_RECHECK_MS * 1000000 };
+
+	return syscall(SYS_futex, word, FUTEX_WAIT, seen, &timeout, NULL, 0) &&
+	       errno == ETIMEDOUT;
+}
+
+static int lock_slow(uint32_t *word, const struct share_member *me)
+{
+	/* others may sleep, too: whoever has slept has to wake the next */
+	uint32_t mine = word_of(me) | SHARE_LOCK_WAITERS;
+	uint32_t start = now_ms();
+	uint32_t seen;
+
+	do {
+		seen = __atomic_load_n(word, __ATOMIC_RELAXED);
+		if (!seen) {
+			if (change(word, 0, mine))
+				return 0;
+			continue;
+		}
+		if (!(seen & SHARE_LOCK_WAITERS)) {
+			if (!change(word, seen, seen | SHARE_LOCK_WAITERS))
+				continue;
+			seen |= SHARE_LOCK_WAITERS;
+		}
+		if (wait_for_change(word, seen) && !holder_is_alive(seen, me) &&
+		    change(word, seen, mine))
+			return EOWNERDEAD;
+	} while (now_ms() - start < me->timeout_ms);
+	return ETIMEDOUT;
+}
+
+int share_lock(uint32_t *word, const struct share_member *me)
+{
+	int saved = errno, i, ret;
+
+	for (i = 0; i < SPINS; i++) {
+		if (!__atomic_load_n(word, __ATOMIC_RELAXED) &&
+		    change(word, 0, word_of(me)))
+			return 0;
+	}
+	ret = lock_slow(word, me);
+	errno = saved;
+	return ret;
+}
+
+int share_trylock(uint32_t *word, const struct share_member *me,
+		  struct share_lock_watch *watch)
+{
+	uint32_t seen = __atomic_load_n(word, __ATOMIC_RELAXED);
+	uint32_t now;
+
+	if (!seen)
+		return change(word, 0, word_of(me)) ? 0 : EBUSY;
+	now = now_ms();
+	if ((seen | SHARE_LOCK_WAITERS) !=
+	    __atomic_load_n(&watch->word, __ATOMIC_RELAXED)) {
+		__atomic_store_n(&watch->word, seen | SHARE_LOCK_WAITERS,
+				 __ATOMIC_RELAXED);
+		__atomic_store_n(&watch->since_ms, now, __ATOMIC_RELAXED);
+		return EBUSY;
+	}
+	if (now - __atomic_load_n(&watch->since_ms, __ATOMIC_RELAXED) <
+	    SHARE_LOCK_RECHECK_MS)
+		return EBUSY;
+	__atomic_store_n(&watch->since_ms, now, __ATOMIC_RELAXED);
+	if (holder_is_alive(seen, me) ||
+	    !change(word, seen, word_of(me) | SHARE_LOCK_WAITERS))
+		return EBUSY;
+	return EOWNERDEAD;
+}
+
+void share_unlock(uint32_t *word, const struct share_member *me)
+{
+	uint32_t seen = __atomic_load_n(word, __ATOMIC_RELAXED);
+	int saved = errno;
+
+	do {
+		if ((seen & ~SHARE_LOCK_WAITERS) != word_of(me))
+			return;
+	} while (!__atomic_compare_exchange_n(word, &seen, 0, 0,
+					      __ATOMIC_RELEASE,
+					      __ATOMIC_RELAXED));
+	if (seen & SHARE_LOCK_WAITERS)
+		syscall(SYS_futex, word, FUTEX_WAKE, 1, NULL, NULL, 0);
+	errno = saved;
+}
