@@ -133,6 +133,31 @@ share_control_header(const struct share_control *control);
 struct share_slot *share_control_slot(const struct share_control *control,
 				      uint32_t slot);
 
+/* One direction of a QP. */
+struct share_direction {
+	struct share_wq *wq;
+	struct share_shadow *shadow;
+	uint32_t entries;
+	uint32_t cq;
+};
+
+static inline struct share_direction
+share_direction_of(const struct share_qp_view *qp, uint32_t direction)
+{
+	struct share_direction send = { &qp->body->send, qp->send_shadow,
+					qp->attr.sq_entries, qp->attr.send_cq };
+	struct share_direction recv = { &qp->body->recv, qp->recv_shadow,
+					qp->attr.rq_entries, qp->attr.recv_cq };
+
+	return direction == SHARE_COOKIE_SEND ? send : recv;
+}
+
+static inline struct share_shadow *
+share_shadow_of(const struct share_direction *dir, uint32_t sequence)
+{
+	return &dir->shadow[sequence & (dir->entries - 1)];
+}
+
 /* Every word of the segment is read and written by these. */
 static inline uint32_t share_load(const uint32_t *word)
 {

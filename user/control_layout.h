@@ -245,7 +245,7 @@ struct share_wq {
  * struct share_qp_body
  * @state: enum ibv_qp_state
  * @epoch: 20 bits, in every cookie; new after RESET and for each new QP
- * @doorbell: see post.c
+ * @doorbell: see doorbell.c
  * @failed_kicks: count
  *
  * The shadow tables follow, that of the send queue first.

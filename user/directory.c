@@ -267,26 +267,47 @@ int share_control_add_cq(struct share_control *control,
 	return ret;
 }
 
-int share_control_del_cq(struct share_control *control, uint32_t index)
+static int cq_is_used(const struct share_control *control, uint32_t index)
 {
-	struct share_entry *qps = share_control_qps(control);
+	const struct share_entry *qps = share_control_qps(control);
 	uint32_t i;
-	int ret;
 
-	if (index >= SHARE_MAX_CQS)
-		return EINVAL;
-	ret = lock_directory(control);
-	if (ret)
-		return ret;
 	for (i = 0; i < SHARE_MAX_QPS; i++) {
 		if (share_load(&qps[i].state) == SHARE_ENTRY_LIVE &&
 		    (share_load(&qps[i].send_cq) == index ||
 		     share_load(&qps[i].recv_cq) == index))
-			ret = EBUSY;
+			return 1;
 	}
+	return 0;
+}
+
+/* Who gets the lock of the CQ after us finds that it is not live any more. */
+static void end_cq(struct share_control *control,
+		   const struct share_cq_view *view)
+{
+	uint32_t *state = &share_control_cqs(control)[view->index].state;
+	int ret = share_lock(&view->body->lock, &control->me);
+
+	if (ret && ret != EOWNERDEAD) {
+		share_store_release(state, SHARE_ENTRY_LOST);
+		return;
+	}
+	share_store_release(state, SHARE_ENTRY_FREE);
+	share_unlock(&view->body->lock, &control->me);
+}
+
+int share_control_del_cq(struct share_control *control, uint32_t index)
+{
+	struct share_cq_view view;
+	int ret = lock_directory(control);
+
+	if (ret)
+		return ret;
+	ret = share_control_cq(control, index, &view);
+	if (!ret && cq_is_used(control, index))
+		ret = EBUSY;
 	if (!ret)
-		share_store_release(&share_control_cqs(control)[index].state,
-				    SHARE_ENTRY_FREE);
+		end_cq(control, &view);
 	unlock_directory(control);
 	return ret;
 }

@@ -26,6 +26,15 @@ struct share_cq_path {
 	struct share_lock_watch mail_watch;
 };
 
+/*
+ * struct share_kicks - QPs that turned out to have failed: what was posted
+ *	meanwhile is flushed by a kick, to be given without locks
+ */
+struct share_kicks {
+	uint32_t num;
+	uint32_t index[8];
+};
+
 /* @base: the mapped ring, or NULL; nothing to undo. */
 int share_cq_path_init(struct share_cq_path *path,
 		       struct share_control *control, uint32_t index,
@@ -40,10 +49,12 @@ int share_poll(struct share_cq_path *path, int num_entries, struct ibv_wc *wc);
 
 /*
  * Empties the ring into mailboxes, the caller's too. EBUSY: somebody else is
- * at it. share_steer_wait() waits as share_lock() does.
+ * at it; EAGAIN: nobody has room for a completion of a dead process. The kicks
+ * are left to the caller.
  */
-int share_steer(struct share_cq_path *path);
-int share_steer_wait(struct share_cq_path *path);
+int share_steer(struct share_cq_path *path, struct share_kicks *kicks);
+void share_steer_kick(struct share_cq_path *path,
+		      const struct share_kicks *kicks);
 
 /*
  * For post.c. Room for one more completion of this process; ENOMEM. @low:
@@ -53,10 +64,12 @@ int share_cq_reserve(const struct share_cq_view *cq, uint32_t slot, int *low);
 void share_cq_unreserve(const struct share_cq_view *cq, uint32_t slot);
 
 /*
- * Retires everything of one direction of a QP, without completions. The caller
- * holds the lock of the direction; @path is the CQ of it.
+ * Empties the ring as share_steer() does, but waits for the lock, then retires
+ * what is left of one direction of a QP, without completions. The caller holds
+ * the lock of the direction; @path is the CQ of it.
  */
 int share_steer_retire_all(struct share_cq_path *path,
-			   const struct share_qp_view *qp, uint32_t direction);
+			   const struct share_qp_view *qp, uint32_t direction,
+			   struct share_kicks *kicks);
 
 #endif /* SHARE_STEER_H */

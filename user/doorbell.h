@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Copyright (c) 2026 The uverbs-share authors
+ */
+#ifndef SHARE_DOORBELL_H
+#define SHARE_DOORBELL_H
+
+#include "control.h"
+
+/* Tell the device of requests that were published, once for many posters. */
+void share_doorbell_ring(const struct share_control *control,
+			 const struct share_qp_view *qp);
+
+/* KICK, errors are counted: the request is published, it has not failed. */
+void share_kick(const struct share_control *control,
+		const struct share_qp_view *qp, uint32_t flags);
+
+#endif /* SHARE_DOORBELL_H */
