@@ -25,7 +25,7 @@
 #define MAX_ROUNDS 16
 #define MAX_TRIES 1000
 
-void share_kick(const struct share_control *control,
+void share_doorbell_kick(const struct share_control *control,
 		const struct share_qp_view *qp, uint32_t flags)
 {
 	const struct share_env *env = &control->me.env;
@@ -83,7 +83,8 @@ void share_doorbell_ring(const struct share_control *control,
 	if (!enter(word, mine))
 		return;
 	for (i = 0; i < MAX_ROUNDS; i++) {
-		share_kick(control, qp, IB_UVERBS_SHARE_KICK_SEND);
+		share_doorbell_kick(control, qp,
+				    IB_UVERBS_SHARE_KICK_SEND);
 		seen = mine;
 		if (change(word, &seen, IDLE))
 			return;
@@ -91,5 +92,5 @@ void share_doorbell_ring(const struct share_control *control,
 	}
 	/* who comes from now on kicks for itself, this is for those before */
 	__atomic_exchange_n(word, IDLE, __ATOMIC_ACQ_REL);
-	share_kick(control, qp, IB_UVERBS_SHARE_KICK_SEND);
+	share_doorbell_kick(control, qp, IB_UVERBS_SHARE_KICK_SEND);
 }

@@ -168,10 +168,10 @@ int share_qp_set_state(struct share_qp_path *path, enum ibv_qp_state state)
 					      __ATOMIC_SEQ_CST,
 					      __ATOMIC_RELAXED));
 	if (state == IBV_QPS_ERR) {
-		share_kick(path->control, &path->view,
+		share_doorbell_kick(path->control, &path->view,
 			   IB_UVERBS_SHARE_KICK_SEND);
 		if (path->view.attr.rq_entries)
-			share_kick(path->control, &path->view,
+			share_doorbell_kick(path->control, &path->view,
 				   IB_UVERBS_SHARE_KICK_RECV);
 	}
 	return 0;
