@@ -12,6 +12,11 @@
 #include "kselftest_harness.h"
 #include "share_sweep.h"
 
+#define ATTR(id_, kind_) { .id = (id_), .kind = (kind_) }
+#define OPTIONAL(id_, kind_) { .id = (id_), .kind = (kind_), .optional = true }
+/* a handle, and one of another type */
+#define OBJECT(id_, other_) { .id = (id_), .kind = HANDLE, .other = (other_) }
+
 FIXTURE(uapi) {
 	struct endpoint ep;
 	struct cq spare_cq;
@@ -65,7 +70,7 @@ FIXTURE_TEARDOWN(uapi) {
 
 TEST_F(uapi, query) {
 	const struct attr_row rows[] = {
-		{ IB_UVERBS_ATTR_SHARE_QUERY_CAPS, OUT_STRUCT },
+		ATTR(IB_UVERBS_ATTR_SHARE_QUERY_CAPS, OUT_STRUCT),
 		{ .kind = KINDS },
 	};
 	struct ib_uverbs_share_caps caps;
@@ -77,15 +82,15 @@ TEST_F(uapi, query) {
 
 TEST_F(uapi, reg_mr) {
 	const struct attr_row rows[] = {
-		{ IB_UVERBS_ATTR_SHARE_REG_MR_HANDLE, NEW },
-		{ IB_UVERBS_ATTR_SHARE_REG_MR_PD, HANDLE, .other = self->ep.cq.handle },
-		{ IB_UVERBS_ATTR_SHARE_REG_MR_FD, MEMORY_OR_GRANT },
-		{ IB_UVERBS_ATTR_SHARE_REG_MR_OFFSET, VALUE },
-		{ IB_UVERBS_ATTR_SHARE_REG_MR_LENGTH, VALUE },
-		{ IB_UVERBS_ATTR_SHARE_REG_MR_IOVA, VALUE },
-		{ IB_UVERBS_ATTR_SHARE_REG_MR_ACCESS, FLAGS },
-		{ IB_UVERBS_ATTR_SHARE_REG_MR_RESP_LKEY, OUT },
-		{ IB_UVERBS_ATTR_SHARE_REG_MR_RESP_RKEY, OUT },
+		ATTR(IB_UVERBS_ATTR_SHARE_REG_MR_HANDLE, NEW),
+		OBJECT(IB_UVERBS_ATTR_SHARE_REG_MR_PD, self->ep.cq.handle),
+		ATTR(IB_UVERBS_ATTR_SHARE_REG_MR_FD, MEMORY_OR_GRANT),
+		ATTR(IB_UVERBS_ATTR_SHARE_REG_MR_OFFSET, VALUE),
+		ATTR(IB_UVERBS_ATTR_SHARE_REG_MR_LENGTH, VALUE),
+		ATTR(IB_UVERBS_ATTR_SHARE_REG_MR_IOVA, VALUE),
+		ATTR(IB_UVERBS_ATTR_SHARE_REG_MR_ACCESS, FLAGS),
+		ATTR(IB_UVERBS_ATTR_SHARE_REG_MR_RESP_LKEY, OUT),
+		ATTR(IB_UVERBS_ATTR_SHARE_REG_MR_RESP_RKEY, OUT),
 		{ .kind = KINDS },
 	};
 	struct reg_mr reg = self->mr;
@@ -98,12 +103,13 @@ TEST_F(uapi, export_cq) {
 	struct ib_uverbs_share_segment seg =
 		ring_segment(&self->spare_cq.ring, IB_UVERBS_SHARE_RING_CQ);
 	const struct attr_row rows[] = {
-		{ IB_UVERBS_ATTR_SHARE_EXPORT_HANDLE, NEW },
-		{ IB_UVERBS_ATTR_SHARE_EXPORT_OBJECT, ANY_OBJECT, true, self->qp.handle },
-		{ IB_UVERBS_ATTR_SHARE_EXPORT_CMD_FD, CMD_FD },
-		{ IB_UVERBS_ATTR_SHARE_EXPORT_RIGHTS, FLAGS, true },
-		{ IB_UVERBS_ATTR_SHARE_EXPORT_RINGS, SEGMENTS, true },
-		{ IB_UVERBS_ATTR_SHARE_EXPORT_RESP_FD, OUT },
+		ATTR(IB_UVERBS_ATTR_SHARE_EXPORT_HANDLE, NEW),
+		{ .id = IB_UVERBS_ATTR_SHARE_EXPORT_OBJECT, .kind = ANY_OBJECT,
+		  .optional = true, .other = self->qp.handle },
+		ATTR(IB_UVERBS_ATTR_SHARE_EXPORT_CMD_FD, CMD_FD),
+		OPTIONAL(IB_UVERBS_ATTR_SHARE_EXPORT_RIGHTS, FLAGS),
+		OPTIONAL(IB_UVERBS_ATTR_SHARE_EXPORT_RINGS, SEGMENTS),
+		ATTR(IB_UVERBS_ATTR_SHARE_EXPORT_RESP_FD, OUT),
 		{ .kind = KINDS },
 	};
 	struct export export = EXPORT_OF(self->ep.fd, self->spare_cq.handle);
@@ -117,11 +123,12 @@ TEST_F(uapi, export_cq) {
 
 TEST_F(uapi, export_mr) {
 	const struct attr_row rows[] = {
-		{ IB_UVERBS_ATTR_SHARE_EXPORT_OBJECT, ANY_OBJECT, true, self->of_qp.handle },
-		{ IB_UVERBS_ATTR_SHARE_EXPORT_MEM_FD, MEMORY },
-		{ IB_UVERBS_ATTR_SHARE_EXPORT_MEM_OFFSET, VALUE },
-		{ IB_UVERBS_ATTR_SHARE_EXPORT_ACCESS, FLAGS, true },
-		{ IB_UVERBS_ATTR_SHARE_EXPORT_RESP_FD, OUT },
+		{ .id = IB_UVERBS_ATTR_SHARE_EXPORT_OBJECT, .kind = ANY_OBJECT,
+		  .optional = true, .other = self->of_qp.handle },
+		ATTR(IB_UVERBS_ATTR_SHARE_EXPORT_MEM_FD, MEMORY),
+		ATTR(IB_UVERBS_ATTR_SHARE_EXPORT_MEM_OFFSET, VALUE),
+		OPTIONAL(IB_UVERBS_ATTR_SHARE_EXPORT_ACCESS, FLAGS),
+		ATTR(IB_UVERBS_ATTR_SHARE_EXPORT_RESP_FD, OUT),
 		{ .kind = KINDS },
 	};
 	struct export export = EXPORT_OF(self->ep.fd, self->mr.handle);
@@ -139,9 +146,9 @@ TEST_F(uapi, export_mr) {
 
 TEST_F(uapi, derive) {
 	const struct attr_row rows[] = {
-		{ IB_UVERBS_ATTR_SHARE_DERIVE_GRANT, GRANT },
-		{ IB_UVERBS_ATTR_SHARE_DERIVE_RIGHTS, FLAGS, true },
-		{ IB_UVERBS_ATTR_SHARE_DERIVE_RESP_FD, OUT },
+		ATTR(IB_UVERBS_ATTR_SHARE_DERIVE_GRANT, GRANT),
+		OPTIONAL(IB_UVERBS_ATTR_SHARE_DERIVE_RIGHTS, FLAGS),
+		ATTR(IB_UVERBS_ATTR_SHARE_DERIVE_RESP_FD, OUT),
 		{ .kind = KINDS },
 	};
 	int fd;
@@ -152,7 +159,7 @@ TEST_F(uapi, derive) {
 
 TEST_F(uapi, revoke) {
 	const struct attr_row rows[] = {
-		{ IB_UVERBS_ATTR_SHARE_REVOKE_HANDLE, HANDLE, .other = self->qp.handle },
+		OBJECT(IB_UVERBS_ATTR_SHARE_REVOKE_HANDLE, self->qp.handle),
 		{ .kind = KINDS },
 	};
 
@@ -164,11 +171,11 @@ TEST_F(uapi, revoke) {
 
 TEST_F(uapi, import_context) {
 	const struct attr_row rows[] = {
-		{ IB_UVERBS_ATTR_IMPORT_CREATE_HANDLE, NEW },
-		{ IB_UVERBS_ATTR_IMPORT_CREATE_GRANT, GRANT },
-		{ IB_UVERBS_ATTR_IMPORT_CREATE_RIGHTS, FLAGS, true },
-		{ IB_UVERBS_ATTR_IMPORT_CREATE_EVENT_FD, EVENT, true },
-		{ IB_UVERBS_ATTR_IMPORT_CREATE_RESP_INFO, OUT_STRUCT },
+		ATTR(IB_UVERBS_ATTR_IMPORT_CREATE_HANDLE, NEW),
+		ATTR(IB_UVERBS_ATTR_IMPORT_CREATE_GRANT, GRANT),
+		OPTIONAL(IB_UVERBS_ATTR_IMPORT_CREATE_RIGHTS, FLAGS),
+		OPTIONAL(IB_UVERBS_ATTR_IMPORT_CREATE_EVENT_FD, EVENT),
+		ATTR(IB_UVERBS_ATTR_IMPORT_CREATE_RESP_INFO, OUT_STRUCT),
 		{ .kind = KINDS },
 	};
 	struct import import = IMPORT_OF(self->of_context.grant);
@@ -194,7 +201,7 @@ TEST_F(uapi, failed_import_has_no_slot) {
 
 TEST_F(uapi, release) {
 	const struct attr_row rows[] = {
-		{ IB_UVERBS_ATTR_IMPORT_RELEASE_HANDLE, HANDLE, .other = self->of_qp.handle },
+		OBJECT(IB_UVERBS_ATTR_IMPORT_RELEASE_HANDLE, self->of_qp.handle),
 		{ .kind = KINDS },
 	};
 
@@ -206,8 +213,8 @@ TEST_F(uapi, release) {
 
 TEST_F(uapi, kick) {
 	const struct attr_row rows[] = {
-		{ IB_UVERBS_ATTR_IMPORT_KICK_HANDLE, HANDLE, .other = self->of_qp.handle },
-		{ IB_UVERBS_ATTR_IMPORT_KICK_FLAGS, FLAGS },
+		OBJECT(IB_UVERBS_ATTR_IMPORT_KICK_HANDLE, self->of_qp.handle),
+		ATTR(IB_UVERBS_ATTR_IMPORT_KICK_FLAGS, FLAGS),
 		{ .kind = KINDS },
 	};
 
@@ -221,8 +228,8 @@ TEST_F(uapi, kick) {
 
 TEST_F(uapi, arm) {
 	const struct attr_row rows[] = {
-		{ IB_UVERBS_ATTR_IMPORT_ARM_HANDLE, HANDLE, .other = self->of_qp.handle },
-		{ IB_UVERBS_ATTR_IMPORT_ARM_FLAGS, FLAGS, true },
+		OBJECT(IB_UVERBS_ATTR_IMPORT_ARM_HANDLE, self->of_qp.handle),
+		OPTIONAL(IB_UVERBS_ATTR_IMPORT_ARM_FLAGS, FLAGS),
 		{ .kind = KINDS },
 	};
 
@@ -233,8 +240,8 @@ TEST_F(uapi, arm) {
 
 TEST_F(uapi, modify_qp) {
 	const struct attr_row rows[] = {
-		{ IB_UVERBS_ATTR_IMPORT_MODIFY_QP_HANDLE, HANDLE, .other = self->of_qp.handle },
-		{ IB_UVERBS_ATTR_IMPORT_MODIFY_QP_ATTR, STRUCT },
+		OBJECT(IB_UVERBS_ATTR_IMPORT_MODIFY_QP_HANDLE, self->of_qp.handle),
+		ATTR(IB_UVERBS_ATTR_IMPORT_MODIFY_QP_ATTR, STRUCT),
 		{ .kind = KINDS },
 	};
 	struct ib_uverbs_qp_attr attr = qp_attr_to(&self->ep, 1);
@@ -247,8 +254,8 @@ TEST_F(uapi, modify_qp) {
 TEST_F(uapi, query_qp) {
 	struct ib_uverbs_qp_attr attr;
 	const struct attr_row rows[] = {
-		{ IB_UVERBS_ATTR_IMPORT_QUERY_QP_HANDLE, HANDLE, .other = self->of_qp.handle },
-		{ IB_UVERBS_ATTR_IMPORT_QUERY_QP_RESP_ATTR, OUT },
+		OBJECT(IB_UVERBS_ATTR_IMPORT_QUERY_QP_HANDLE, self->of_qp.handle),
+		ATTR(IB_UVERBS_ATTR_IMPORT_QUERY_QP_RESP_ATTR, OUT),
 		{ .kind = KINDS },
 	};
 
@@ -260,9 +267,9 @@ TEST_F(uapi, query_qp) {
 TEST_F(uapi, query_slot) {
 	struct ib_uverbs_share_slot slot;
 	const struct attr_row rows[] = {
-		{ IB_UVERBS_ATTR_IMPORT_QUERY_SLOT_HANDLE, HANDLE, .other = self->of_qp.handle },
-		{ IB_UVERBS_ATTR_IMPORT_QUERY_SLOT_SLOT, VALUE },
-		{ IB_UVERBS_ATTR_IMPORT_QUERY_SLOT_RESP, OUT_STRUCT },
+		OBJECT(IB_UVERBS_ATTR_IMPORT_QUERY_SLOT_HANDLE, self->of_qp.handle),
+		ATTR(IB_UVERBS_ATTR_IMPORT_QUERY_SLOT_SLOT, VALUE),
+		ATTR(IB_UVERBS_ATTR_IMPORT_QUERY_SLOT_RESP, OUT_STRUCT),
 		{ .kind = KINDS },
 	};
 
@@ -275,8 +282,8 @@ TEST_F(uapi, query_slot) {
 
 TEST_F(uapi, wake_slot) {
 	const struct attr_row rows[] = {
-		{ IB_UVERBS_ATTR_IMPORT_WAKE_SLOT_HANDLE, HANDLE, .other = self->of_qp.handle },
-		{ IB_UVERBS_ATTR_IMPORT_WAKE_SLOT_SLOT, VALUE },
+		OBJECT(IB_UVERBS_ATTR_IMPORT_WAKE_SLOT_HANDLE, self->of_qp.handle),
+		ATTR(IB_UVERBS_ATTR_IMPORT_WAKE_SLOT_SLOT, VALUE),
 		{ .kind = KINDS },
 	};
 
