@@ -12,7 +12,7 @@ MODDIR = $(B)/kernel-$(KERNEL)/kernel
 KO = $(MODDIR)/ib_uverbs_share.ko
 VM = scripts/vm/run --kernel $(KERNEL) --ko $(KO)
 
-.PHONY: all help setup modules lib selftests demo check lint hosttests vm vmtest bench install \
+.PHONY: all help setup modules lib selftests demo check lint format hosttests vm vmtest bench install \
 	modules_install clean
 
 all: modules lib ## build the module for KERNEL and the library
@@ -42,6 +42,9 @@ check: ## everything: lint, host tests, VM tests on both kernels
 
 lint: setup ## style, static analysis, layouts, symbols, man pages
 	@scripts/lint
+
+format: ## have clang-format rewrite user/ and selftests/
+	@find user selftests -name '*.[ch]' -exec clang-format -i {} +
 
 hosttests: lib ## the library's unit tests, under sanitizers, without a VM
 	@scripts/hosttests

@@ -73,9 +73,13 @@ apt_private_make() {
 		*.sources) backports_of_sources "$f" > "$f.new" ;;
 		*) backports_of_list "$f" > "$f.new" ;;
 		esac
-		[ -s "$f.new" ] && mv "$f.new" "$d/sources/backports-${f##*/}" || rm "$f.new"
+		if [ -s "$f.new" ]; then
+			mv "$f.new" "$d/sources/backports-${f##*/}"
+		else
+			rm "$f.new"
+		fi
 	done
-	ls "$d/sources/" | grep -q . ||
+	[ -n "$derived" ] || compgen -G "$d/sources/backports-*" > /dev/null ||
 		die "apt has no entry for $SUITE here: this needs Debian 12"
 	apt_run update "the lists of kernel packages" apt_private apt-get update
 }
