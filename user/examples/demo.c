@@ -301,6 +301,7 @@ static struct address exchange(int port, const struct address *mine)
 	return peer;
 }
 
+/* takes over @sock, which is close-on-exec in E */
 static pid_t start_worker(const char *device, int sock)
 {
 	char fd[16];
@@ -308,9 +309,11 @@ static pid_t start_worker(const char *device, int sock)
 
 	if (pid < 0)
 		die("E: fork");
-	if (pid)
+	if (pid) {
+		close(sock);
 		return pid;
-	snprintf(fd, sizeof(fd), "%d", sock);
+	}
+	snprintf(fd, sizeof(fd), "%d", dup(sock));
 	execl("/proc/self/exe", "demo-worker", "--worker", device, fd, NULL);
 	die("W: exec");
 }
@@ -378,8 +381,7 @@ static int exporter(const char *device, int gid_index, int port)
 		die("E: ibv_share_export_mr");
 	to_init(qp);
 
-	w = start_worker(device, dup(sv[1]));
-	close(sv[1]);
+	w = start_worker(device, sv[1]);
 	errno = ibv_share_send(ctx, sv[0], IBV_SHARE_ALL_RIGHTS);
 	if (errno)
 		die("E: ibv_share_send");
