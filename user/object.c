@@ -106,7 +106,9 @@ static void name_by_default(struct share_object *obj)
 		snprintf(name, sizeof(name), "%s%u", prefix[obj->kind],
 			 ctx->counters[obj->kind]++);
 	while (find(ctx, obj->kind, name));
-	memcpy(obj->name, name, sizeof(name));
+	/* zero to the end: it is sent as it is */
+	memset(obj->name, 0, sizeof(obj->name));
+	strcpy(obj->name, name);
 }
 
 void share_object_publish(struct share_object *obj)
