@@ -142,12 +142,12 @@ static int share_add_dev(struct device *dev)
 		return 0;
 
 	if (READ_ONCE(registering) == current) {
-		pr_notice("%s was registered before this module, its objects cannot be shared; make it anew (rdma link delete and add, or unbind and bind its driver)\n",
+		pr_notice("%s was registered before this module: make it anew to share it\n",
 			  dev_name(dev));
 		return 0;
 	}
 	if (ids_taken(ibdev->driver_def)) {
-		pr_notice("%s: its provider uses our object ids, its objects cannot be shared\n",
+		pr_notice("%s is not served: its provider uses our object ids\n",
 			  dev_name(dev));
 		return 0;
 	}

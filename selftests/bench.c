@@ -46,7 +46,7 @@ static double now(void)
 	struct timespec t;
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1e6 + t.tv_nsec / 1e3;
+	return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
 }
 
 static void use(struct ibv_mr *mr)
@@ -231,8 +231,7 @@ static void open_all(struct bench *b, const char *name)
 	b->private_qp = init.send_cq ? ibv_create_qp(b->pd, &init) : NULL;
 	b->ctx = ibv_share_open(b->context, NULL);
 	pd = b->ctx ? ibv_share_alloc_pd(b->ctx) : NULL;
-	init.send_cq = pd ? ibv_share_create_cq(b->ctx, DEPTH, NULL, NULL, 0) :
-			    NULL;
+	init.send_cq = pd ? ibv_share_create_cq(b->ctx, DEPTH, NULL, NULL, 0) : NULL;
 	init.recv_cq = init.send_cq;
 	b->shared_qp = init.send_cq ? ibv_share_create_qp(pd, &init) : NULL;
 	if (!b->private_qp || !b->shared_qp)

@@ -5,69 +5,22 @@
  * usage: demo DEVICE GID-INDEX PORT
  *
  * Process E makes a QP and does the TCP handshake of ibv_rc_pingpong with a
- * server of that name at 127.0.0.1:PORT. Process W, another program image,
- * posts the receives and the sends on E's QP and polls E's CQ. The server
- * sends back what it got, so W can check every byte.
+ * server of that name at 127.0.0.1:PORT. Process W, which is demo_worker, posts
+ * the receives and the sends on E's QP and polls E's CQ. The server sends back
+ * what it got, so W can check every byte.
  */
 #include <arpa/inet.h>
-#include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include <libgen.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
-#include <infiniband/share.h>
-
-#define ITERS 1000
-#define SIZE 4096
-#define DEPTH 32 /* receives that are posted in advance */
-#define BYTES ((1 + DEPTH) * SIZE)
+#include "demo.h"
 
 struct address {
 	unsigned int lid, qpn, psn;
 	union ibv_gid gid;
 };
-
-/* what W tells E at the end */
-struct result {
-	double seconds;
-	unsigned int sent, received, wrong;
-};
-
-static void __attribute__((noreturn, format(printf, 1, 2)))
-die(const char *fmt, ...)
-{
-	va_list args;
-
-	fflush(stdout);
-	va_start(args, fmt);
-	vfprintf(stderr, fmt, args);
-	va_end(args);
-	fprintf(stderr, ": %s\n", strerror(errno));
-	if (*ibv_share_last_error())
-		fprintf(stderr, "%s\n", ibv_share_last_error());
-	exit(1);
-}
-
-static struct ibv_context *open_device(const char *name)
-{
-	struct ibv_device **list = ibv_get_device_list(NULL), **dev = list;
-	struct ibv_context *context = NULL;
-
-	while (dev && *dev && strcmp(ibv_get_device_name(*dev), name))
-		dev++;
-	if (dev && *dev)
-		context = ibv_open_device(*dev);
-	if (!context)
-		die("cannot open device %s", name);
-	ibv_free_device_list(list);
-	return context;
-}
 
 /* one line of "name: text" of /proc/PID/status */
 static void print_status(const char *who, pid_t pid, const char *field)
@@ -84,138 +37,6 @@ static void print_status(const char *who, pid_t pid, const char *field)
 	if (f)
 		fclose(f);
 }
-
-/* ---- W: the worker ---- */
-
-static void post_recv(struct ibv_qp *qp, struct ibv_mr *mr, unsigned int i)
-{
-	struct ibv_sge sge = {
-		.addr = (uintptr_t)mr->addr + (1 + i) * SIZE,
-		.length = SIZE,
-		.lkey = mr->lkey,
-	};
-	struct ibv_recv_wr wr = { .wr_id = i, .sg_list = &sge, .num_sge = 1 };
-	struct ibv_recv_wr *bad;
-
-	errno = ibv_post_recv(qp, &wr, &bad);
-	if (errno)
-		die("W: ibv_post_recv");
-}
-
-static void post_send(struct ibv_qp *qp, struct ibv_mr *mr)
-{
-	struct ibv_sge sge = {
-		.addr = (uintptr_t)mr->addr,
-		.length = SIZE,
-		.lkey = mr->lkey,
-	};
-	struct ibv_send_wr wr = {
-		.wr_id = DEPTH,
-		.sg_list = &sge,
-		.num_sge = 1,
-		.opcode = IBV_WR_SEND,
-		.send_flags = IBV_SEND_SIGNALED,
-	};
-	struct ibv_send_wr *bad;
-
-	errno = ibv_post_send(qp, &wr, &bad);
-	if (errno)
-		die("W: ibv_post_send");
-}
-
-/* byte 0 of the message is 0, which is what ibv_rc_pingpong -c looks at */
-static void fill(unsigned char *buf, unsigned int iter)
-{
-	unsigned int i;
-
-	for (i = 1; i < SIZE; i++)
-		buf[i] = iter * 31 + i * 7;
-}
-
-/* one message there and back; returns the receive that got it */
-static unsigned int round_trip(struct ibv_qp *qp, struct ibv_mr *mr)
-{
-	unsigned int sends = 0, recvs = 0, slot = 0;
-	struct ibv_wc wc;
-
-	post_send(qp, mr);
-	while (!sends || !recvs) {
-		int n = ibv_poll_cq(qp->send_cq, 1, &wc);
-
-		if (n < 0)
-			die("W: ibv_poll_cq");
-		if (n && wc.status != IBV_WC_SUCCESS)
-			die("W: completion: %s", ibv_wc_status_str(wc.status));
-		if (n && wc.wr_id == DEPTH) {
-			sends++;
-		} else if (n) {
-			slot = wc.wr_id;
-			recvs++;
-		}
-	}
-	return slot;
-}
-
-static struct result ping_pong(struct ibv_qp *qp, struct ibv_mr *mr,
-			       unsigned char *mem)
-{
-	struct result result = { 0 };
-	struct timespec a, b;
-	unsigned int i, slot;
-
-	clock_gettime(CLOCK_MONOTONIC, &a);
-	for (i = 0; i < ITERS; i++) {
-		fill(mem, i);
-		slot = round_trip(qp, mr);
-		result.sent++;
-		result.received++;
-		if (memcmp(mem, mem + (1 + slot) * SIZE, SIZE))
-			result.wrong++;
-		if (i + DEPTH < ITERS)
-			post_recv(qp, mr, slot);
-	}
-	clock_gettime(CLOCK_MONOTONIC, &b);
-	result.seconds = b.tv_sec - a.tv_sec + (b.tv_nsec - a.tv_nsec) / 1e9;
-	return result;
-}
-
-static int worker(const char *device, int sock)
-{
-	struct ibv_context *context = open_device(device);
-	struct ibv_share_context *ctx = ibv_share_recv(context, sock);
-	struct result result;
-	unsigned char *mem;
-	struct ibv_qp *qp;
-	struct ibv_mr *mr;
-	unsigned int i;
-	char go;
-
-	if (!ctx)
-		die("W: ibv_share_recv");
-	qp = ibv_share_get_qp(ctx, NULL);
-	mr = ibv_share_get_mr(ctx, NULL);
-	if (!qp || !mr)
-		die("W: the bundle lacks a QP or a region");
-	mem = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED,
-		   ibv_share_mr_fd(mr, NULL), 0);
-	if (mem == MAP_FAILED)
-		die("W: mmap");
-
-	for (i = 0; i < DEPTH; i++)
-		post_recv(qp, mr, i);
-	/* "the receives are there": E may connect */
-	if (send(sock, "r", 1, 0) != 1 || recv(sock, &go, 1, 0) != 1)
-		die("W: socket");
-
-	result = ping_pong(qp, mr, mem);
-	/* stay until E has looked at /proc and rdma resource */
-	if (send(sock, &result, sizeof(result), 0) < 0 ||
-	    recv(sock, &go, 1, 0) != 1)
-		die("W: socket");
-	return ibv_share_close(ctx) || ibv_close_device(context);
-}
-
-/* ---- E: the exporter ---- */
 
 static void modify(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 {
@@ -253,9 +74,7 @@ static void connect_qp(struct ibv_qp *qp, int gid_index,
 		},
 	};
 
-	modify(qp, &attr, IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
-				  IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
-				  IBV_QP_MIN_RNR_TIMER);
+	modify(qp, &attr, IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
 
 	attr.qp_state = IBV_QPS_RTS;
 	attr.timeout = 14;
@@ -263,8 +82,7 @@ static void connect_qp(struct ibv_qp *qp, int gid_index,
 	attr.rnr_retry = 7;
 	attr.sq_psn = mine->psn;
 	attr.max_rd_atomic = 1;
-	modify(qp, &attr, IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-				  IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
+	modify(qp, &attr, IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
 }
 
 /* the handshake of ibv_rc_pingpong: addresses as text, then "done" */
@@ -304,7 +122,7 @@ static struct address exchange(int port, const struct address *mine)
 /* takes over @sock, which is close-on-exec in E */
 static pid_t start_worker(const char *device, int sock)
 {
-	char fd[16];
+	char fd[16], path[4096] = "";
 	pid_t pid = fork();
 
 	if (pid < 0)
@@ -313,8 +131,12 @@ static pid_t start_worker(const char *device, int sock)
 		close(sock);
 		return pid;
 	}
+	if (readlink("/proc/self/exe", path, sizeof(path) - 1) < 0)
+		die("W: /proc/self/exe");
+	if (chdir(dirname(path)))
+		die("W: chdir");
 	snprintf(fd, sizeof(fd), "%d", dup(sock));
-	execl("/proc/self/exe", "demo-worker", "--worker", device, fd, NULL);
+	execl("./demo_worker", "demo_worker", device, fd, NULL);
 	die("W: exec");
 }
 
@@ -329,7 +151,7 @@ static int report(pid_t w, struct ibv_qp *qp, const struct result *result)
 	       w, result->received, result->sent,
 	       result->sent + result->received);
 	printf("Figures\n");
-	printf("  %u round trips of %u bytes in %.2f s: %.1f Mbit/s, latency %.0f us\n",
+	printf("  %u round trips of %zu bytes in %.2f s: %.1f Mbit/s, latency %.0f us\n",
 	       ITERS, SIZE, result->seconds, mbit,
 	       result->seconds / ITERS / 2 * 1e6);
 	printf("Pinned memory\n");
@@ -414,11 +236,10 @@ static int exporter(const char *device, int gid_index, int port)
 
 int main(int argc, char **argv)
 {
-	if (argc == 4 && !strcmp(argv[1], "--worker"))
-		return worker(argv[2], atoi(argv[3]));
 	if (argc != 4) {
 		fprintf(stderr, "usage: demo DEVICE GID-INDEX PORT\n");
 		return 2;
 	}
-	return exporter(argv[1], atoi(argv[2]), atoi(argv[3]));
+	return exporter(argv[1], (int)strtol(argv[2], NULL, 10),
+			(int)strtol(argv[3], NULL, 10));
 }

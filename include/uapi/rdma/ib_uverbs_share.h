@@ -95,7 +95,7 @@
  */
 enum ib_uverbs_share_objects {
 	IB_UVERBS_OBJECT_SHARE = (1U << 12) + 10,
-	IB_UVERBS_OBJECT_IMPORT,
+	IB_UVERBS_OBJECT_IMPORT
 };
 
 /**
@@ -111,7 +111,7 @@ enum ib_uverbs_methods_share {
 	IB_UVERBS_METHOD_SHARE_REG_MR,
 	IB_UVERBS_METHOD_SHARE_EXPORT,
 	IB_UVERBS_METHOD_SHARE_REVOKE,
-	IB_UVERBS_METHOD_SHARE_DERIVE,
+	IB_UVERBS_METHOD_SHARE_DERIVE
 };
 
 /**
@@ -133,7 +133,7 @@ enum ib_uverbs_methods_import {
 	IB_UVERBS_METHOD_IMPORT_MODIFY_QP,
 	IB_UVERBS_METHOD_IMPORT_QUERY_QP,
 	IB_UVERBS_METHOD_IMPORT_QUERY_SLOT,
-	IB_UVERBS_METHOD_IMPORT_WAKE_SLOT,
+	IB_UVERBS_METHOD_IMPORT_WAKE_SLOT
 };
 
 /**
@@ -151,7 +151,7 @@ enum ib_uverbs_share_kind {
 	IB_UVERBS_SHARE_CQ,
 	IB_UVERBS_SHARE_QP,
 	IB_UVERBS_SHARE_SRQ,
-	IB_UVERBS_SHARE_MR,
+	IB_UVERBS_SHARE_MR
 };
 
 /**
@@ -185,7 +185,7 @@ enum ib_uverbs_share_rights {
 	IB_UVERBS_SHARE_REGISTER = 1 << 7,
 	IB_UVERBS_SHARE_WAKE = 1 << 8,
 	IB_UVERBS_SHARE_REGRANT = 1 << 9,
-	IB_UVERBS_SHARE_ALL_RIGHTS = (1 << 10) - 1,
+	IB_UVERBS_SHARE_ALL_RIGHTS = (1 << 10) - 1
 };
 
 /**
@@ -204,7 +204,7 @@ enum ib_uverbs_share_ring {
 	IB_UVERBS_SHARE_RING_RECV,
 	IB_UVERBS_SHARE_RING_CQ,
 	IB_UVERBS_SHARE_RING_SRQ,
-	IB_UVERBS_SHARE_RING_COUNT,
+	IB_UVERBS_SHARE_RING_COUNT
 };
 
 /**
@@ -241,7 +241,7 @@ struct ib_uverbs_share_segment {
 enum ib_uverbs_share_features {
 	IB_UVERBS_SHARE_F_REG_MR = 1 << 0,
 	IB_UVERBS_SHARE_F_RINGS = 1 << 1,
-	IB_UVERBS_SHARE_F_READ_ONLY_MR = 1 << 2,
+	IB_UVERBS_SHARE_F_READ_ONLY_MR = 1 << 2
 };
 
 /**
@@ -305,7 +305,7 @@ struct ib_uverbs_share_info {
 enum ib_uverbs_share_slot_state {
 	IB_UVERBS_SHARE_SLOT_FREE,
 	IB_UVERBS_SHARE_SLOT_LIVE,
-	IB_UVERBS_SHARE_SLOT_DEAD,
+	IB_UVERBS_SHARE_SLOT_DEAD
 };
 
 /**
@@ -331,7 +331,7 @@ struct ib_uverbs_share_slot {
  */
 enum ib_uverbs_share_kick {
 	IB_UVERBS_SHARE_KICK_SEND = 1 << 0,
-	IB_UVERBS_SHARE_KICK_RECV = 1 << 1,
+	IB_UVERBS_SHARE_KICK_RECV = 1 << 1
 };
 
 /**
@@ -339,7 +339,7 @@ enum ib_uverbs_share_kick {
  * @IB_UVERBS_SHARE_ARM_SOLICITED: solicited completions only
  */
 enum ib_uverbs_share_arm {
-	IB_UVERBS_SHARE_ARM_SOLICITED = 1 << 0,
+	IB_UVERBS_SHARE_ARM_SOLICITED = 1 << 0
 };
 
 /**
@@ -352,7 +352,7 @@ enum ib_uverbs_share_arm {
  * @IB_UVERBS_ATTR_SHARE_QUERY_CAPS: out, struct ib_uverbs_share_caps
  */
 enum uverbs_attrs_share_query {
-	IB_UVERBS_ATTR_SHARE_QUERY_CAPS,
+	IB_UVERBS_ATTR_SHARE_QUERY_CAPS
 };
 
 /**
@@ -384,7 +384,7 @@ enum uverbs_attrs_share_reg_mr {
 	IB_UVERBS_ATTR_SHARE_REG_MR_IOVA,
 	IB_UVERBS_ATTR_SHARE_REG_MR_ACCESS,
 	IB_UVERBS_ATTR_SHARE_REG_MR_RESP_LKEY,
-	IB_UVERBS_ATTR_SHARE_REG_MR_RESP_RKEY,
+	IB_UVERBS_ATTR_SHARE_REG_MR_RESP_RKEY
 };
 
 /**
@@ -415,7 +415,7 @@ enum uverbs_attrs_share_export {
 	IB_UVERBS_ATTR_SHARE_EXPORT_MEM_FD,
 	IB_UVERBS_ATTR_SHARE_EXPORT_MEM_OFFSET,
 	IB_UVERBS_ATTR_SHARE_EXPORT_ACCESS,
-	IB_UVERBS_ATTR_SHARE_EXPORT_RESP_FD,
+	IB_UVERBS_ATTR_SHARE_EXPORT_RESP_FD
 };
 
 /**
@@ -423,7 +423,7 @@ enum uverbs_attrs_share_export {
  * @IB_UVERBS_ATTR_SHARE_REVOKE_HANDLE: the share, destroyed
  */
 enum uverbs_attrs_share_revoke {
-	IB_UVERBS_ATTR_SHARE_REVOKE_HANDLE,
+	IB_UVERBS_ATTR_SHARE_REVOKE_HANDLE
 };
 
 /**
@@ -436,7 +436,7 @@ enum uverbs_attrs_share_revoke {
 enum uverbs_attrs_share_derive {
 	IB_UVERBS_ATTR_SHARE_DERIVE_GRANT,
 	IB_UVERBS_ATTR_SHARE_DERIVE_RIGHTS,
-	IB_UVERBS_ATTR_SHARE_DERIVE_RESP_FD,
+	IB_UVERBS_ATTR_SHARE_DERIVE_RESP_FD
 };
 
 /**
@@ -454,7 +454,7 @@ enum uverbs_attrs_import_create {
 	IB_UVERBS_ATTR_IMPORT_CREATE_GRANT,
 	IB_UVERBS_ATTR_IMPORT_CREATE_RIGHTS,
 	IB_UVERBS_ATTR_IMPORT_CREATE_EVENT_FD,
-	IB_UVERBS_ATTR_IMPORT_CREATE_RESP_INFO,
+	IB_UVERBS_ATTR_IMPORT_CREATE_RESP_INFO
 };
 
 /**
@@ -462,7 +462,7 @@ enum uverbs_attrs_import_create {
  * @IB_UVERBS_ATTR_IMPORT_RELEASE_HANDLE: the import, destroyed
  */
 enum uverbs_attrs_import_release {
-	IB_UVERBS_ATTR_IMPORT_RELEASE_HANDLE,
+	IB_UVERBS_ATTR_IMPORT_RELEASE_HANDLE
 };
 
 /**
@@ -472,7 +472,7 @@ enum uverbs_attrs_import_release {
  */
 enum uverbs_attrs_import_kick {
 	IB_UVERBS_ATTR_IMPORT_KICK_HANDLE,
-	IB_UVERBS_ATTR_IMPORT_KICK_FLAGS,
+	IB_UVERBS_ATTR_IMPORT_KICK_FLAGS
 };
 
 /**
@@ -482,7 +482,7 @@ enum uverbs_attrs_import_kick {
  */
 enum uverbs_attrs_import_arm {
 	IB_UVERBS_ATTR_IMPORT_ARM_HANDLE,
-	IB_UVERBS_ATTR_IMPORT_ARM_FLAGS,
+	IB_UVERBS_ATTR_IMPORT_ARM_FLAGS
 };
 
 /**
@@ -497,7 +497,7 @@ enum uverbs_attrs_import_arm {
  */
 enum uverbs_attrs_import_modify_qp {
 	IB_UVERBS_ATTR_IMPORT_MODIFY_QP_HANDLE,
-	IB_UVERBS_ATTR_IMPORT_MODIFY_QP_ATTR,
+	IB_UVERBS_ATTR_IMPORT_MODIFY_QP_ATTR
 };
 
 /**
@@ -507,7 +507,7 @@ enum uverbs_attrs_import_modify_qp {
  */
 enum uverbs_attrs_import_query_qp {
 	IB_UVERBS_ATTR_IMPORT_QUERY_QP_HANDLE,
-	IB_UVERBS_ATTR_IMPORT_QUERY_QP_RESP_ATTR,
+	IB_UVERBS_ATTR_IMPORT_QUERY_QP_RESP_ATTR
 };
 
 /**
@@ -519,7 +519,7 @@ enum uverbs_attrs_import_query_qp {
 enum uverbs_attrs_import_query_slot {
 	IB_UVERBS_ATTR_IMPORT_QUERY_SLOT_HANDLE,
 	IB_UVERBS_ATTR_IMPORT_QUERY_SLOT_SLOT,
-	IB_UVERBS_ATTR_IMPORT_QUERY_SLOT_RESP,
+	IB_UVERBS_ATTR_IMPORT_QUERY_SLOT_RESP
 };
 
 /**
@@ -531,7 +531,7 @@ enum uverbs_attrs_import_query_slot {
  */
 enum uverbs_attrs_import_wake_slot {
 	IB_UVERBS_ATTR_IMPORT_WAKE_SLOT_HANDLE,
-	IB_UVERBS_ATTR_IMPORT_WAKE_SLOT_SLOT,
+	IB_UVERBS_ATTR_IMPORT_WAKE_SLOT_SLOT
 };
 
 #endif /* IB_UVERBS_SHARE_H */
