@@ -66,6 +66,8 @@
 extern "C" {
 #endif
 
+#pragma GCC visibility push(default)
+
 /** define IBV_SHARE_NAME_MAX - longest name of an object, with its final 0 */
 #define IBV_SHARE_NAME_MAX 32
 
@@ -622,6 +624,8 @@ struct ibv_share_context *ibv_share_unpack(struct ibv_context *context,
 					   const void *buf, size_t length,
 					   const int *fds,
 					   unsigned int num_fds);
+
+#pragma GCC visibility pop
 
 #ifdef __cplusplus
 }
