@@ -131,9 +131,9 @@ int share_control_qp(const struct share_control *control, uint32_t index,
 static int entry_live(const struct share_entry *shared, uint32_t generation)
 {
 	return share_load_acquire(&shared->state) == SHARE_ENTRY_LIVE &&
-			       share_load(&shared->generation) == generation ?
-		       0 :
-		       ENOLINK;
+			       share_load(&shared->generation) == generation
+		       ? 0
+		       : ENOLINK;
 }
 
 int share_control_cq_live(const struct share_control *control,

@@ -26,7 +26,7 @@
 #define MAX_TRIES 1000
 
 void share_doorbell_kick(const struct share_control *control,
-		const struct share_qp_view *qp, uint32_t flags)
+			 const struct share_qp_view *qp, uint32_t flags)
 {
 	const struct share_env *env = &control->me.env;
 

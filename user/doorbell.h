@@ -13,6 +13,6 @@ void share_doorbell_ring(const struct share_control *control,
 
 /* KICK, errors are counted: the request is published, it has not failed. */
 void share_doorbell_kick(const struct share_control *control,
-		const struct share_qp_view *qp, uint32_t flags);
+			 const struct share_qp_view *qp, uint32_t flags);
 
 #endif /* SHARE_DOORBELL_H */

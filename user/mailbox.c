@@ -66,17 +66,25 @@ static void unpack(struct ibv_wc *wc, const struct share_completion *c)
 	wc->dlid_path_bits = (uint8_t)c->sl_path;
 }
 
+int share_mailbox_has(const struct share_cq_view *cq, uint32_t slot,
+		      uint64_t cookie)
+{
+	uint32_t producer = share_load(&share_mailbox_of(cq, slot)->producer);
+	const struct share_completion *last = entry_of(cq, slot, producer - 1);
+
+	return share_load(&last->cookie_low) == (uint32_t)cookie &&
+	       share_load(&last->cookie_high) == (uint32_t)(cookie >> 32);
+}
+
 int share_mailbox_put(const struct share_cq_view *cq, uint32_t slot,
 		      uint32_t slot_generation, const struct ibv_wc *wc,
 		      uint64_t cookie)
 {
 	struct share_mailbox *box = share_mailbox_of(cq, slot);
 	uint32_t producer = share_load(&box->producer);
-	const struct share_completion *last = entry_of(cq, slot, producer - 1);
 	struct share_completion c;
 
-	if (share_load(&last->cookie_low) == (uint32_t)cookie &&
-	    share_load(&last->cookie_high) == (uint32_t)(cookie >> 32))
+	if (share_mailbox_has(cq, slot, cookie))
 		return 0;
 	/* pairs with the release in take: that entry was copied out */
 	if (producer - share_load_acquire(&box->consumer) >=

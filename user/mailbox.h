@@ -15,6 +15,10 @@ struct share_mailbox *share_mailbox_of(const struct share_cq_view *cq,
 				       uint32_t slot);
 int share_mailbox_empty(const struct share_cq_view *cq, uint32_t slot);
 
+/* Is this the cookie of what was put there last? */
+int share_mailbox_has(const struct share_cq_view *cq, uint32_t slot,
+		      uint64_t cookie);
+
 /*
  * Under the lock of the CQ. Again with the cookie of the last one: nothing
  * happens, so that work that a dead steerer had begun can be done again.

@@ -297,7 +297,7 @@ static void flush_if_failed(struct share_qp_path *path)
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (share_load(&path->view.body->state) == IBV_QPS_ERR)
 		share_doorbell_kick(path->control, &path->view,
-			   IB_UVERBS_SHARE_KICK_RECV);
+				    IB_UVERBS_SHARE_KICK_RECV);
 }
 
 int share_post_recv(struct share_qp_path *path, struct ibv_recv_wr *wr,

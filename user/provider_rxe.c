@@ -17,8 +17,8 @@
 #include "ring.h"
 
 #define MAX_MESSAGE (1u << 31)
-#define SEND_FLAGS                                                    \
-	(IBV_SEND_FENCE | IBV_SEND_SIGNALED | IBV_SEND_SOLICITED |    \
+#define SEND_FLAGS                                                 \
+	(IBV_SEND_FENCE | IBV_SEND_SIGNALED | IBV_SEND_SOLICITED | \
 	 IBV_SEND_INLINE)
 /* enum ib_wc_flags of the kernel; libibverbs has another value for it */
 #define KERNEL_WC_WITH_INVALIDATE (1u << 2)
@@ -81,9 +81,9 @@ static int check_opcode(const struct ibv_send_wr *wr, uint32_t qp_type,
 		/* fall through */
 	case IBV_WR_RDMA_READ:
 		return qp_type == IBV_QPT_RC &&
-				       !(wr->send_flags & IBV_SEND_INLINE) ?
-			       0 :
-			       EINVAL;
+				       !(wr->send_flags & IBV_SEND_INLINE)
+			       ? 0
+			       : EINVAL;
 	default:
 		return EOPNOTSUPP;
 	}
@@ -213,9 +213,7 @@ static void fill_wc(struct ibv_wc *wc, const struct ib_uverbs_wc *cqe)
 {
 	memset(wc, 0, sizeof(*wc));
 	wc->wr_id = cqe->wr_id;
-	wc->status = cqe->status <= IBV_WC_TM_RNDV_INCOMPLETE ?
-			     (enum ibv_wc_status)cqe->status :
-			     IBV_WC_GENERAL_ERR;
+	wc->status = cqe->status <= IBV_WC_TM_RNDV_INCOMPLETE ? (enum ibv_wc_status)cqe->status : IBV_WC_GENERAL_ERR;
 	wc->opcode = (enum ibv_wc_opcode)cqe->opcode;
 	wc->vendor_err = cqe->vendor_err;
 	wc->byte_len = cqe->byte_len;

@@ -74,8 +74,7 @@ enum ibv_qp_state share_qp_state(const struct share_qp_path *path)
 {
 	uint32_t state = share_load_acquire(&path->view.body->state);
 
-	return state <= IBV_QPS_ERR ? (enum ibv_qp_state)state :
-				      IBV_QPS_UNKNOWN;
+	return state <= IBV_QPS_ERR ? (enum ibv_qp_state)state : IBV_QPS_UNKNOWN;
 }
 
 /*
@@ -169,10 +168,10 @@ int share_qp_set_state(struct share_qp_path *path, enum ibv_qp_state state)
 					      __ATOMIC_RELAXED));
 	if (state == IBV_QPS_ERR) {
 		share_doorbell_kick(path->control, &path->view,
-			   IB_UVERBS_SHARE_KICK_SEND);
+				    IB_UVERBS_SHARE_KICK_SEND);
 		if (path->view.attr.rq_entries)
 			share_doorbell_kick(path->control, &path->view,
-				   IB_UVERBS_SHARE_KICK_RECV);
+					    IB_UVERBS_SHARE_KICK_RECV);
 	}
 	return 0;
 }

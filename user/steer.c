@@ -125,7 +125,7 @@ static int find(const struct share_cq_path *path, struct batch *batch,
 	pending = share_load_acquire(&f->dir.wq->head) - f->tail;
 	if (pending <= f->dir.entries && f->sequence - f->tail < pending)
 		return 0;
-	return f->tail - f->sequence <= f->dir.entries ? ENOENT : EBADMSG;
+	return f->tail - 1 - f->sequence < f->dir.entries ? ENOENT : EBADMSG;
 }
 
 static int is_mine(const struct share_cq_path *path, uint32_t slot,
@@ -184,6 +184,16 @@ static void post_box(struct share_cq_path *path, uint32_t slot,
 		share_count(&counters->steered);
 }
 
+/* To the caller, unless a steerer that died has put it into our mailbox. */
+static int keep(const struct share_cq_path *path, struct batch *batch,
+		const struct ibv_wc *wc, uint64_t cookie)
+{
+	if (share_mailbox_has(&path->view, path->control->me.slot, cookie))
+		return 0;
+	batch->wc[batch->num++] = *wc;
+	return 1;
+}
+
 /* Its owner is dead: to the heir, or to us if the heir does not poll. */
 static int give_orphan(struct share_cq_path *path, struct batch *batch,
 		       const struct ibv_wc *wc, uint64_t cookie)
@@ -204,7 +214,7 @@ static int give_orphan(struct share_cq_path *path, struct batch *batch,
 			return EAGAIN;
 	}
 	if (batch->max && slot == me->slot)
-		batch->wc[batch->num++] = *wc;
+		keep(path, batch, wc, cookie);
 	else
 		post_box(path, slot, generation, wc, cookie);
 	share_count(&path->view.body->counters.orphans);
@@ -236,16 +246,14 @@ static int deliver(struct share_cq_path *path, struct batch *batch,
 	if (wc->status != IBV_WC_SUCCESS || f->cookie >> 62 == SHARE_COOKIE_SEND)
 		wc->opcode = (enum ibv_wc_opcode)shadow.opcode;
 	if (is_mine(path, slot, generation) && batch->max) {
-		batch->wc[batch->num++] = *wc;
-		retire_silently(path, shared);
+		if (keep(path, batch, wc, f->cookie))
+			give_quota(path, slot, generation);
 	} else if (share_slot_is(path->control, slot, generation)) {
 		post_box(path, slot, generation, wc, f->cookie);
-		share_store(&shared->state, SHARE_SHADOW_DELIVERED);
 	} else if (give_orphan(path, batch, wc, f->cookie)) {
 		return EAGAIN;
-	} else {
-		share_store(&shared->state, SHARE_SHADOW_DELIVERED);
 	}
+	share_store(&shared->state, SHARE_SHADOW_DELIVERED);
 	return 0;
 }
 
@@ -276,8 +284,7 @@ static int steer_one(struct share_cq_path *path, struct batch *batch,
 
 	ret = find(path, batch, wc->wr_id, &f);
 	if (ret) {
-		share_count(ret == ENOENT ? &counters->stale :
-					    &counters->impossible);
+		share_count(ret == ENOENT ? &counters->stale : &counters->impossible);
 		path->ring.provider->cq_consume(&path->ring);
 		return 0;
 	}
