@@ -55,7 +55,7 @@ static int change(uint32_t *word, uint32_t from, uint32_t to)
 /* Returns 1 when nothing happened for the whole time. */
 static int wait_for_change(uint32_t *word, uint32_t seen)
 {
-	struct futex_timeout timeout = { 0, SHARE_LOCK_RECHECK_MS * 1000000 };
+	struct futex_timeout timeout = { 0, SHARE_LOCK_RECHECK_MS * 1000000L };
 
 	return syscall(SYS_futex, word, FUTEX_WAIT, seen, &timeout, NULL, 0) &&
 	       errno == ETIMEDOUT;

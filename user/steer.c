@@ -16,33 +16,21 @@
 #include <rdma/ib_uverbs_share.h>
 #include "mailbox.h"
 #include "provider.h"
+#include "shadow.h"
 #include "steer.h"
 
 /*
  * struct batch - one turn of steering
  * @wc, @num, @max: completions of our own; @max 0: they go to our mailbox
- * @qp, @qp_known: of the last completion
+ * @request: the last one
  * @kicks: QPs that were found to have failed
  */
 struct batch {
 	struct ibv_wc *wc;
 	int num;
 	int max;
-	struct share_qp_view qp;
-	int qp_known;
+	struct share_request request;
 	struct share_kicks *kicks;
-};
-
-/*
- * struct found - a request and its place
- * @dir: of its QP
- * @sequence, @tail: its number, and that of the oldest that is not retired
- */
-struct found {
-	uint64_t cookie;
-	struct share_direction dir;
-	uint32_t sequence;
-	uint32_t tail;
 };
 
 int share_cq_path_init(struct share_cq_path *path,
@@ -86,90 +74,11 @@ void share_cq_unreserve(const struct share_cq_view *cq, uint32_t slot)
 	share_credit_give(&cq->body->credits, 1);
 }
 
-static int load_qp(const struct share_cq_path *path, struct batch *batch,
-		   uint32_t index)
-{
-	int ret;
-
-	if (batch->qp_known && batch->qp.index == index)
-		return 0;
-	ret = share_control_qp(path->control, index, &batch->qp);
-	batch->qp_known = !ret;
-	return ret;
-}
-
-/* 0; ENOENT: the QP or the request is no more; EBADMSG: never was. */
-static int find(const struct share_cq_path *path, struct batch *batch,
-		uint64_t cookie, struct found *f)
-{
-	uint32_t direction = (uint32_t)(cookie >> 62);
-	uint32_t epoch = (uint32_t)(cookie >> 32) & SHARE_EPOCH_MASK;
-	uint32_t pending;
-	int ret;
-
-	if (direction != SHARE_COOKIE_SEND && direction != SHARE_COOKIE_RECV)
-		return EBADMSG;
-	ret = load_qp(path, batch,
-		      (uint32_t)(cookie >> 52) & (SHARE_MAX_QPS - 1));
-	if (ret)
-		return ret;
-	if ((share_load(&batch->qp.body->epoch) & SHARE_EPOCH_MASK) != epoch)
-		return ENOENT;
-	f->cookie = cookie;
-	f->dir = share_direction_of(&batch->qp, direction);
-	if (f->dir.cq != path->view.index || !f->dir.entries)
-		return EBADMSG;
-	f->sequence = (uint32_t)cookie;
-	f->tail = share_load(&f->dir.wq->tail);
-	/* pairs with the release in post.c, before the device got it */
-	pending = share_load_acquire(&f->dir.wq->head) - f->tail;
-	if (pending <= f->dir.entries && f->sequence - f->tail < pending)
-		return 0;
-	return f->tail - 1 - f->sequence < f->dir.entries ? ENOENT : EBADMSG;
-}
-
 static int is_mine(const struct share_cq_path *path, uint32_t slot,
 		   uint32_t generation)
 {
 	return slot == path->control->me.slot &&
 	       generation == path->control->me.generation;
-}
-
-static void give_quota(const struct share_cq_path *path, uint32_t slot,
-		       uint32_t generation)
-{
-	if (share_slot_is(path->control, slot, generation))
-		share_credit_give(&share_mailbox_of(&path->view, slot)->quota,
-				  1);
-}
-
-static uint32_t slot_of(const struct share_shadow *shadow)
-{
-	return (shadow->slot_flags & 0xff) % SHARE_MAX_SLOTS;
-}
-
-/*
- * Marked first: if we die in between, quota leaks until it is counted again,
- * which is better than a mailbox that is too small.
- */
-static void retire_silently(const struct share_cq_path *path,
-			    struct share_shadow *shared)
-{
-	struct share_shadow shadow;
-
-	share_copy_in(&shadow, shared, sizeof(shadow));
-	if (shadow.state == SHARE_SHADOW_DELIVERED)
-		return;
-	share_store(&shared->state, SHARE_SHADOW_DELIVERED);
-	give_quota(path, slot_of(&shadow), shadow.slot_generation);
-}
-
-static void retire_before(const struct share_cq_path *path,
-			  const struct share_direction *dir, uint32_t from,
-			  uint32_t to)
-{
-	for (; from != to; from++)
-		retire_silently(path, share_shadow_of(dir, from));
 }
 
 static void post_box(struct share_cq_path *path, uint32_t slot,
@@ -222,35 +131,35 @@ static int give_orphan(struct share_cq_path *path, struct batch *batch,
 }
 
 static int deliver(struct share_cq_path *path, struct batch *batch,
-		   const struct found *f, struct ibv_wc *wc)
+		   const struct share_request *r, struct ibv_wc *wc)
 {
-	struct share_shadow *shared = share_shadow_of(&f->dir, f->sequence);
+	struct share_shadow *shared = share_shadow_of(&r->dir, r->sequence);
 	uint32_t slot, generation;
 	struct share_shadow shadow;
 
 	share_copy_in(&shadow, shared, sizeof(shadow));
 	if (shadow.state != SHARE_SHADOW_POSTED ||
-	    shadow.sequence != f->sequence)
+	    shadow.sequence != r->sequence)
 		return 0;
-	slot = slot_of(&shadow);
+	slot = share_shadow_slot(&shadow);
 	generation = shadow.slot_generation;
 	if (wc->status == IBV_WC_SUCCESS &&
 	    !(shadow.slot_flags >> 8 & SHARE_SHADOW_SIGNALED)) {
 		share_count(&path->view.body->counters.hidden);
-		retire_silently(path, shared);
+		share_shadow_retire(path->control, &path->view, shared);
 		return 0;
 	}
 	wc->wr_id = (uint64_t)shadow.wr_id_high << 32 | shadow.wr_id_low;
-	wc->qp_num = batch->qp.attr.qp_num;
+	wc->qp_num = batch->request.qp.attr.qp_num;
 	/* the device leaves it out of failed completions */
-	if (wc->status != IBV_WC_SUCCESS || f->cookie >> 62 == SHARE_COOKIE_SEND)
+	if (wc->status != IBV_WC_SUCCESS || r->cookie >> 62 == SHARE_COOKIE_SEND)
 		wc->opcode = (enum ibv_wc_opcode)shadow.opcode;
 	if (is_mine(path, slot, generation) && batch->max) {
-		if (keep(path, batch, wc, f->cookie))
-			give_quota(path, slot, generation);
+		if (keep(path, batch, wc, r->cookie))
+			share_quota_give(path->control, &path->view, slot, generation);
 	} else if (share_slot_is(path->control, slot, generation)) {
-		post_box(path, slot, generation, wc, f->cookie);
-	} else if (give_orphan(path, batch, wc, f->cookie)) {
+		post_box(path, slot, generation, wc, r->cookie);
+	} else if (give_orphan(path, batch, wc, r->cookie)) {
 		return EAGAIN;
 	}
 	share_store(&shared->state, SHARE_SHADOW_DELIVERED);
@@ -263,7 +172,7 @@ static int deliver(struct share_cq_path *path, struct batch *batch,
  */
 static void note_failure(struct batch *batch)
 {
-	uint32_t *word = &batch->qp.body->state;
+	uint32_t *word = &batch->request.qp.body->state;
 	struct share_kicks *kicks = batch->kicks;
 	uint32_t state = share_load(word);
 
@@ -272,17 +181,17 @@ static void note_failure(struct batch *batch)
 		return;
 	if (__atomic_compare_exchange_n(word, &state, IBV_QPS_ERR, 0,
 					__ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
-		kicks->index[kicks->num++] = batch->qp.index;
+		kicks->index[kicks->num++] = batch->request.qp.index;
 }
 
 static int steer_one(struct share_cq_path *path, struct batch *batch,
 		     struct ibv_wc *wc)
 {
 	struct share_cq_counters *counters = &path->view.body->counters;
-	struct found f;
+	struct share_request *r = &batch->request;
 	int ret;
 
-	ret = find(path, batch, wc->wr_id, &f);
+	ret = share_request_find(path->control, &path->view, wc->wr_id, r);
 	if (ret) {
 		share_count(ret == ENOENT ? &counters->stale : &counters->impossible);
 		path->ring.provider->cq_consume(&path->ring);
@@ -291,13 +200,13 @@ static int steer_one(struct share_cq_path *path, struct batch *batch,
 	if (wc->status != IBV_WC_SUCCESS)
 		note_failure(batch);
 	/* an unsignaled request that succeeded leaves no completion */
-	retire_before(path, &f.dir, f.tail, f.sequence);
-	if (deliver(path, batch, &f, wc))
+	share_shadow_retire_range(path->control, &path->view, &r->dir, r->tail,
+				  r->sequence);
+	if (deliver(path, batch, r, wc))
 		return EAGAIN;
-	share_store_release(&f.dir.wq->tail, f.sequence + 1);
+	share_store_release(&r->dir.wq->tail, r->sequence + 1);
 	path->ring.provider->cq_consume(&path->ring);
-	share_credit_give(&path->view.body->credits,
-			  f.sequence + 1 - f.tail);
+	share_credit_give(&path->view.body->credits, r->sequence + 1 - r->tail);
 	return 0;
 }
 
@@ -418,7 +327,8 @@ int share_steer_retire_all(struct share_cq_path *path,
 	head = share_load(&dir.wq->head);
 	tail = share_load(&dir.wq->tail);
 	if (!ret && head - tail <= dir.entries) {
-		retire_before(path, &dir, tail, head);
+		share_shadow_retire_range(path->control, &path->view, &dir,
+					  tail, head);
 		share_credit_give(&path->view.body->credits, head - tail);
 	}
 	if (!ret)
