@@ -13,8 +13,8 @@
 FIXTURE(cq) {
 	struct endpoint ep;
 	int fd;
-	struct export export;
-	struct import import;
+	struct export export, of_qp;
+	struct import import, qp;
 };
 
 FIXTURE_SETUP(cq) {
@@ -26,6 +26,10 @@ FIXTURE_SETUP(cq) {
 	test_export(self->ep.fd, &self->export);
 	self->import = IMPORT_OF(self->export.grant);
 	test_import(self->fd, &self->import);
+	self->of_qp = EXPORT_OF(self->ep.fd, self->ep.qp.handle);
+	test_export(self->ep.fd, &self->of_qp);
+	self->qp = IMPORT_OF(self->of_qp.grant);
+	test_import(self->fd, &self->qp);
 }
 
 FIXTURE_TEARDOWN(cq) {
@@ -67,40 +71,36 @@ TEST_F(cq, armed) {
 	EXPECT_FALSE(has_event(self->ep.channel, 0));
 }
 
-/* an error is a solicited event as well, so this only shows that it is delivered */
-TEST_F(cq, armed_solicited) {
+/* Return: 0 when both completions of a message to itself are there */
+static int send_to_itself(FIXTURE_DATA(cq) *self, bool solicited)
+{
+	struct rxe_queue_buf *cq = self->ep.cq.ring.buf;
+	struct rxe_sge sge = {};
+	struct ib_uverbs_wc wc;
+
+	post_recv(self->ep.qp.recv.buf, 1, &sge);
+	if (solicited)
+		post_send_solicited(self->ep.qp.send.buf, 2, &sge);
+	else
+		post_send(self->ep.qp.send.buf, 2, &sge);
+	if (do_kick(self->fd, self->qp.handle, IB_UVERBS_SHARE_KICK_SEND))
+		return EIO;
+	return poll_cq(cq, &wc) && poll_cq(cq, &wc) ? 0 : ETIMEDOUT;
+}
+
+TEST_F(cq, armed_for_solicited) {
 	test_arm(self->fd, self->import.handle, IB_UVERBS_SHARE_ARM_SOLICITED);
-	test_ok(complete_one(self));
+	test_ok(send_to_itself(self, false));
+	EXPECT_FALSE(has_event(self->ep.channel, 0));
+	test_ok(send_to_itself(self, true));
 	EXPECT_TRUE(has_event(self->ep.channel, WAIT_MS));
 }
 
-static int send_to_itself(FIXTURE_DATA(cq) *self, uint32_t kick)
-{
-	struct ib_uverbs_wc wc;
-	struct rxe_sge sge = {};
-
-	post_recv(self->ep.qp.recv.buf, 1, &sge);
-	post_send(self->ep.qp.send.buf, 2, &sge);
-	if (do_kick(self->fd, kick, IB_UVERBS_SHARE_KICK_SEND))
-		return EIO;
-	return poll_cq(self->ep.cq.ring.buf, &wc) && poll_cq(self->ep.cq.ring.buf, &wc) ? 0 :
-											  ETIMEDOUT;
-}
-
-/* nobody asked for solicited events of these */
-TEST_F(cq, unsolicited) {
-	struct export of_qp = EXPORT_OF(self->ep.fd, self->ep.qp.handle);
-	struct import qp;
-
-	test_export(self->ep.fd, &of_qp);
-	qp = IMPORT_OF(of_qp.grant);
-	test_import(self->fd, &qp);
+/* the stronger request counts */
+TEST_F(cq, armed_for_both) {
 	test_arm(self->fd, self->import.handle, IB_UVERBS_SHARE_ARM_SOLICITED);
-	test_ok(send_to_itself(self, qp.handle));
-	EXPECT_FALSE(has_event(self->ep.channel, 0));
-	/* the stronger request counts */
 	test_arm(self->fd, self->import.handle, 0);
-	test_ok(send_to_itself(self, qp.handle));
+	test_ok(send_to_itself(self, false));
 	EXPECT_TRUE(has_event(self->ep.channel, WAIT_MS));
 }
 

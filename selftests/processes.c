@@ -7,54 +7,34 @@
  */
 #include <infiniband/verbs.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
-#include <signal.h>
 
 #include "kselftest_harness.h"
 #include "share_test.h"
 
-/* objects of each type that rxe0 has, for everybody */
-struct census {
-	long pd, cq, qp, mr, ctx;
-};
-
-static struct census census(void)
-{
-	return (struct census){
-		.pd = count_objects("rxe0", "pd"),
-		.cq = count_objects("rxe0", "cq"),
-		.qp = count_objects("rxe0", "qp"),
-		.mr = count_objects("rxe0", "mr"),
-		.ctx = count_objects("rxe0", "ctx"),
-	};
-}
-
-static bool is_again(const struct census *want)
-{
-	struct census now;
-	int tries = 50;
-
-	do {
-		now = census();
-		if (!memcmp(want, &now, sizeof(now)))
-			return true;
-		usleep(10000);
-	} while (--tries);
-	return false;
-}
-
 FIXTURE(processes) {
-	struct census before;
+	char before[256];
+	long qps;
 };
 
 FIXTURE_SETUP(processes) {
-	self->before = census();
-	ASSERT_LE(0, self->before.qp);
-	ASSERT_LE(0, self->before.ctx);
+	ASSERT_TRUE(read_resources("rxe0", self->before, sizeof(self->before)));
+	self->qps = count_objects("rxe0", "qp");
+	ASSERT_LE(0, self->qps);
+}
+
+/* rxe destroys in its own time */
+static bool is_again(const char *before)
+{
+	char now[256];
+	int tries = 100;
+
+	while (read_resources("rxe0", now, sizeof(now)) && strcmp(now, before) && --tries)
+		usleep(10000);
+	return !strcmp(now, before);
 }
 
 FIXTURE_TEARDOWN(processes) {
-	EXPECT_TRUE(is_again(&self->before));
+	EXPECT_TRUE(is_again(self->before));
 }
 
 static int export_endpoint(struct endpoint *ep, struct export *export)
@@ -77,7 +57,7 @@ TEST_F(processes, grant_in_flight) {
 	test_ok(send_fd(pair[0], export.grant));
 	close(export.grant);
 	endpoint_close(&ep);
-	EXPECT_EQ(self->before.qp + 1, count_objects("rxe0", "qp"));
+	EXPECT_EQ(self->qps + 1, count_objects("rxe0", "qp"));
 
 	import = IMPORT_OF(recv_fd(pair[1]));
 	ASSERT_LE(0, import.grant);

@@ -114,7 +114,7 @@ TEST_F(query, file_without_context) {
 	test_derive(fd, export.grant, ABSENT, &narrow);
 	export.cmd_fd = fd;
 	test_err_export(EINVAL, fd, &export);
-	test_err_revoke(EINVAL, fd, export.handle);
+	test_err_revoke(ENOENT, fd, export.handle);
 	close(fd);
 }
 

@@ -163,21 +163,31 @@ unsigned int event_count(int fd)
 }
 
 /*
- * How many objects of a type the device has, for everybody: the figure after
- * @type in "0: rxe0: pd 2 cq 1 qp 2 cm_id 0 mr 0 ctx 1 srq 0". -1 if unknown.
+ * What the device has, for everybody, as one line:
+ * "0: rxe0: pd 2 cq 1 qp 2 cm_id 0 mr 0 ctx 1 srq 0"
  */
-long count_objects(const char *dev, const char *type)
+bool read_resources(const char *dev, char *line, int size)
 {
-	char cmd[64], line[256] = "", word[32], *at;
+	char cmd[64];
+	bool ok;
 	FILE *f;
 
 	snprintf(cmd, sizeof(cmd), "rdma resource show %s", dev);
 	f = popen(cmd, "re");
 	if (!f)
-		return -1;
-	if (!fgets(line, sizeof(line), f))
-		line[0] = 0;
+		return false;
+	ok = fgets(line, size, f);
 	pclose(f);
+	return ok;
+}
+
+/* how many objects of a type that is, -1 if unknown */
+long count_objects(const char *dev, const char *type)
+{
+	char line[256], word[32], *at;
+
+	if (!read_resources(dev, line, sizeof(line)))
+		return -1;
 	snprintf(word, sizeof(word), " %s ", type);
 	at = strstr(line, word);
 	return at ? strtol(at + strlen(word), NULL, 10) : -1;

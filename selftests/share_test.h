@@ -212,6 +212,7 @@ int endpoint_connect(struct endpoint *ep, const struct endpoint *peer);
 struct ib_uverbs_share_segment ring_segment(const struct ring *ring, uint32_t which);
 void post_recv(struct rxe_queue_buf *ring, uint64_t id, const struct rxe_sge *sge);
 void post_send(struct rxe_queue_buf *ring, uint64_t id, const struct rxe_sge *sge);
+void post_send_solicited(struct rxe_queue_buf *ring, uint64_t id, const struct rxe_sge *sge);
 void post_write(struct rxe_queue_buf *ring, uint64_t id, const struct rxe_sge *sge,
 		uint64_t remote_addr, uint32_t rkey);
 bool poll_cq(struct rxe_queue_buf *ring, struct ib_uverbs_wc *wc);
@@ -255,6 +256,7 @@ int lowest_fd(void);
 bool fdinfo_has(int fd, const char *line);
 bool is_hung_up(int fd);
 unsigned int event_count(int fd);
+bool read_resources(const char *dev, char *line, int size);
 long count_objects(const char *dev, const char *type);
 bool is_kernel_at_least(unsigned int major, unsigned int minor);
 

@@ -120,15 +120,26 @@ static void post(struct rxe_queue_buf *ring, const struct rxe_send_wr *wr,
 	ring_publish(ring);
 }
 
-void post_send(struct rxe_queue_buf *ring, uint64_t id, const struct rxe_sge *sge)
+static void post_message(struct rxe_queue_buf *ring, uint64_t id, const struct rxe_sge *sge,
+			 uint32_t flags)
 {
 	struct rxe_send_wr wr = {
 		.wr_id = id,
 		.opcode = IBV_WR_SEND,
-		.send_flags = IBV_SEND_SIGNALED,
+		.send_flags = flags,
 	};
 
 	post(ring, &wr, sge, 0);
+}
+
+void post_send(struct rxe_queue_buf *ring, uint64_t id, const struct rxe_sge *sge)
+{
+	post_message(ring, id, sge, IBV_SEND_SIGNALED);
+}
+
+void post_send_solicited(struct rxe_queue_buf *ring, uint64_t id, const struct rxe_sge *sge)
+{
+	post_message(ring, id, sge, IBV_SEND_SIGNALED | IBV_SEND_SOLICITED);
 }
 
 void post_write(struct rxe_queue_buf *ring, uint64_t id, const struct rxe_sge *sge,

@@ -26,14 +26,14 @@
 #define SEND_TAG 0x5e4d0000U
 #define RECV_TAG 0x4ecf0000U
 
-#define CHECK(cond)                                                            \
-	do {                                                                   \
-		if (!(cond)) {                                                 \
-			printf("# %s:%d: %s: errno %d, %s\n", __func__,        \
-			       __LINE__, #cond, errno,                         \
-			       ibv_share_last_error());                        \
-			return 1;                                              \
-		}                                                              \
+#define CHECK(cond)                                                     \
+	do {                                                            \
+		if (!(cond)) {                                          \
+			printf("# %s:%d: %s: errno %d, %s\n", __func__, \
+			       __LINE__, #cond, errno,                  \
+			       ibv_share_last_error());                 \
+			return 1;                                       \
+		}                                                       \
 	} while (0)
 
 /* What both processes have: the QP, and memory to send from and receive to. */
@@ -85,7 +85,7 @@ static int out_of_time(void)
 static int connect_qp(struct ibv_qp *qp, int shared, uint32_t to,
 		      const union ibv_gid *gid)
 {
-	int (*modify)(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask) =
+	int (*modify)(struct ibv_qp * qp, struct ibv_qp_attr * attr, int mask) =
 		shared ? ibv_share_modify_qp : ibv_modify_qp;
 	struct ibv_qp_attr attr = {
 		.qp_state = IBV_QPS_INIT,
@@ -105,18 +105,11 @@ static int connect_qp(struct ibv_qp *qp, int shared, uint32_t to,
 	attr.ah_attr.grh.dgid = *gid;
 	attr.ah_attr.grh.sgid_index = GID_INDEX;
 	attr.ah_attr.grh.hop_limit = 1;
-	CHECK(!modify(qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX |
-					 IBV_QP_PORT | IBV_QP_ACCESS_FLAGS));
+	CHECK(!modify(qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS));
 	attr.qp_state = IBV_QPS_RTR;
-	CHECK(!modify(qp, &attr, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
-					 IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-					 IBV_QP_MAX_DEST_RD_ATOMIC |
-					 IBV_QP_MIN_RNR_TIMER));
+	CHECK(!modify(qp, &attr, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER));
 	attr.qp_state = IBV_QPS_RTS;
-	CHECK(!modify(qp, &attr, IBV_QP_STATE | IBV_QP_TIMEOUT |
-					 IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-					 IBV_QP_SQ_PSN |
-					 IBV_QP_MAX_QP_RD_ATOMIC));
+	CHECK(!modify(qp, &attr, IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC));
 	return 0;
 }
 
@@ -131,8 +124,7 @@ static int peer_post_recv(struct peer *p)
 static int peer_open(struct peer *p)
 {
 	struct ibv_qp_init_attr init = {
-		.cap = { .max_send_wr = 32, .max_recv_wr = 64,
-			 .max_send_sge = 1, .max_recv_sge = 1 },
+		.cap = { .max_send_wr = 32, .max_recv_wr = 64, .max_send_sge = 1, .max_recv_sge = 1 },
 		.qp_type = IBV_QPT_RC,
 	};
 
@@ -149,9 +141,7 @@ static int peer_open(struct peer *p)
 static int peer_step(struct peer *p)
 {
 	struct ibv_sge sge = { (uintptr_t)p->buf, SIZE, p->mr->lkey };
-	struct ibv_send_wr wr = { .sg_list = &sge, .num_sge = 1,
-				  .wr_id = 1, .opcode = IBV_WR_SEND,
-				  .send_flags = IBV_SEND_SIGNALED }, *bad;
+	struct ibv_send_wr wr = { .sg_list = &sge, .num_sge = 1, .wr_id = 1, .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED }, *bad;
 	struct ibv_wc wc[16];
 	int i, n = ibv_poll_cq(p->cq, 16, wc);
 
@@ -176,9 +166,7 @@ static int side_post(struct side *s)
 {
 	struct ibv_sge sge = { (uintptr_t)s->mr->addr + s->id * SIZE, SIZE,
 			       s->mr->lkey };
-	struct ibv_send_wr send = { .sg_list = &sge, .num_sge = 1,
-				    .opcode = IBV_WR_SEND,
-				    .send_flags = IBV_SEND_SIGNALED }, *bad;
+	struct ibv_send_wr send = { .sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED }, *bad;
 	struct ibv_recv_wr recv = { .sg_list = &sge, .num_sge = 1 }, *bad_recv;
 	int ret;
 
@@ -273,8 +261,7 @@ struct server {
 static int server_open(struct server *v)
 {
 	struct ibv_qp_init_attr init = {
-		.cap = { .max_send_wr = 32, .max_recv_wr = 32,
-			 .max_send_sge = 1, .max_recv_sge = 1 },
+		.cap = { .max_send_wr = 32, .max_recv_wr = 32, .max_send_sge = 1, .max_recv_sge = 1 },
 		.qp_type = IBV_QPT_RC,
 	};
 	int fd = memfd_create("buffer", MFD_CLOEXEC);

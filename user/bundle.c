@@ -182,7 +182,9 @@ static int index_ok(const struct share_bundle *bundle, uint32_t self)
 static int claim_fds(const struct share_bundle_object *o, uint8_t *use,
 		     uint32_t num_fds)
 {
-	enum { FREE, TAKEN, CHANNEL };
+	enum { FREE,
+	       TAKEN,
+	       CHANNEL };
 	const int cq = o->kind == IB_UVERBS_SHARE_CQ;
 
 	if (o->grant >= num_fds || use[o->grant] != FREE)

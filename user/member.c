@@ -8,7 +8,7 @@
 #include "error.h"
 #include "share_priv.h"
 
-#define SAME(name) \
+#define SAME(name)                                                           \
 	_Static_assert((int)IBV_SHARE_##name == (int)IB_UVERBS_SHARE_##name, \
 		       "the library's rights are the kernel's")
 SAME(POST_SEND);

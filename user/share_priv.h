@@ -21,7 +21,7 @@
 #include "steer.h"
 
 #define share_container_of(ptr, type, member) \
-	((type *)(void *)((char *)(ptr) - offsetof(type, member)))
+	((type *)(void *)((char *)(ptr)-offsetof(type, member)))
 
 /*
  * Providers cast what they get to larger structs of their own. Our objects

@@ -145,9 +145,7 @@ int share_bundle_recv(int socket, void *buf, size_t *length, int *fds,
 				   strerror(errno));
 	take_control(&msg, fds, num_fds);
 	if (*num_fds > IBV_SHARE_MAX_FDS || (msg.msg_flags & MSG_TRUNC)) {
-		share_close_fds(fds, *num_fds < IBV_SHARE_MAX_FDS ?
-					     *num_fds :
-					     IBV_SHARE_MAX_FDS);
+		share_close_fds(fds, *num_fds < IBV_SHARE_MAX_FDS ? *num_fds : IBV_SHARE_MAX_FDS);
 		return share_error(EBADMSG, "the bundle is too long");
 	}
 	if (msg.msg_flags & MSG_CTRUNC) {

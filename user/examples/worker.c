@@ -18,9 +18,9 @@
 #define LENGTH 4096
 #define GID_INDEX 1 /* RoCE v2 with an IPv4 address, on rxe */
 
-#define MUST(x)                                                      \
-	do {                                                         \
-		if (!(x))                                            \
+#define MUST(x)                                                        \
+	do {                                                           \
+		if (!(x))                                              \
 			errx(1, "%s: %s", #x, ibv_share_last_error()); \
 	} while (0)
 
@@ -67,8 +67,7 @@ static void server(struct ibv_context *context, int sock)
 	int access = IBV_ACCESS_LOCAL_WRITE;
 	int fd = memfd_create("buffer", MFD_CLOEXEC);
 	struct ibv_qp_init_attr init = {
-		.cap = { .max_send_wr = 16, .max_recv_wr = 16,
-			 .max_send_sge = 1, .max_recv_sge = 1 },
+		.cap = { .max_send_wr = 16, .max_recv_wr = 16, .max_send_sge = 1, .max_recv_sge = 1 },
 		.qp_type = IBV_QPT_RC,
 	};
 	struct ibv_pd *pd;

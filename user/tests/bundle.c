@@ -18,12 +18,12 @@
 #include "../bundle.h"
 
 #define NONE SHARE_BUNDLE_NONE
-#define CHECK(cond)                                                          \
-	do {                                                                 \
-		if (!(cond)) {                                               \
-			printf("# %s:%d: %s\n", __func__, __LINE__, #cond);  \
-			return 0;                                            \
-		}                                                            \
+#define CHECK(cond)                                                         \
+	do {                                                                \
+		if (!(cond)) {                                              \
+			printf("# %s:%d: %s\n", __func__, __LINE__, #cond); \
+			return 0;                                           \
+		}                                                           \
 	} while (0)
 
 static struct share_bundle sample, parsed;

@@ -12,7 +12,10 @@
 #include <string.h>
 #include <infiniband/share.h>
 
-enum { EXIT_OK, EXIT_NONE, EXIT_USAGE, EXIT_TROUBLE };
+enum { EXIT_OK,
+       EXIT_NONE,
+       EXIT_USAGE,
+       EXIT_TROUBLE };
 
 static const char *const usage_text =
 	"usage: ibv-share devices   which RDMA devices can share objects\n"
@@ -43,9 +46,7 @@ static int show_device(struct ibv_device *device)
 	       attr.driver_id, attr.max_slots,
 	       attr.features & IBV_SHARE_FEATURE_REG_MR ? " reg_mr" : "",
 	       attr.features & IBV_SHARE_FEATURE_RINGS ? " rings" : "",
-	       attr.features & IBV_SHARE_FEATURE_READ_ONLY_MR ?
-		       " read_only_mr" :
-		       "");
+	       attr.features & IBV_SHARE_FEATURE_READ_ONLY_MR ? " read_only_mr" : "");
 	return 1;
 }
 
