@@ -10,14 +10,16 @@
 #include "kselftest_harness.h"
 #include "share_test.h"
 
-FIXTURE(cq) {
+FIXTURE(cq)
+{
 	struct endpoint ep;
 	int fd;
-	struct export export, of_qp;
+	struct export_args export, of_qp;
 	struct import import, qp;
 };
 
-FIXTURE_SETUP(cq) {
+FIXTURE_SETUP(cq)
+{
 	test_ok(endpoint_open(&self->ep, "rxe0", IB_UVERBS_QPT_RC));
 	test_ok(endpoint_connect(&self->ep, &self->ep));
 	self->fd = dev_open("rxe0");
@@ -32,7 +34,8 @@ FIXTURE_SETUP(cq) {
 	test_import(self->fd, &self->qp);
 }
 
-FIXTURE_TEARDOWN(cq) {
+FIXTURE_TEARDOWN(cq)
+{
 	close(self->fd);
 	endpoint_close(&self->ep);
 }
@@ -59,12 +62,14 @@ static bool has_event(int channel, int timeout)
 	       desc.cq_handle == 0xc0ffee;
 }
 
-TEST_F(cq, not_armed) {
+TEST_F(cq, not_armed)
+{
 	test_ok(complete_one(self));
 	EXPECT_FALSE(has_event(self->ep.channel, 0));
 }
 
-TEST_F(cq, armed) {
+TEST_F(cq, armed)
+{
 	test_arm(self->fd, self->import.handle, 0);
 	test_ok(complete_one(self));
 	EXPECT_TRUE(has_event(self->ep.channel, WAIT_MS));
@@ -88,7 +93,8 @@ static int send_to_itself(FIXTURE_DATA(cq) *self, bool solicited)
 	return poll_cq(cq, &wc) && poll_cq(cq, &wc) ? 0 : ETIMEDOUT;
 }
 
-TEST_F(cq, armed_for_solicited) {
+TEST_F(cq, armed_for_solicited)
+{
 	test_arm(self->fd, self->import.handle, IB_UVERBS_SHARE_ARM_SOLICITED);
 	test_ok(send_to_itself(self, false));
 	EXPECT_FALSE(has_event(self->ep.channel, 0));
@@ -97,14 +103,16 @@ TEST_F(cq, armed_for_solicited) {
 }
 
 /* the stronger request counts */
-TEST_F(cq, armed_for_both) {
+TEST_F(cq, armed_for_both)
+{
 	test_arm(self->fd, self->import.handle, IB_UVERBS_SHARE_ARM_SOLICITED);
 	test_arm(self->fd, self->import.handle, 0);
 	test_ok(send_to_itself(self, false));
 	EXPECT_TRUE(has_event(self->ep.channel, WAIT_MS));
 }
 
-TEST_F(cq, dead) {
+TEST_F(cq, dead)
+{
 	test_revoke(self->ep.fd, self->export.handle);
 	test_err_arm(ENOLINK, self->fd, self->import.handle, 0);
 }

@@ -86,11 +86,17 @@ static void serve(int sock, int grant)
 	_exit(0);
 }
 
-enum way { SAME_PROCESS, FORK, EXEC, SCM_RIGHTS_WAY };
+enum way {
+	SAME_PROCESS,
+	FORK,
+	EXEC,
+	SCM_RIGHTS_WAY,
+};
 
-FIXTURE(lifetime) {
+FIXTURE(lifetime)
+{
 	struct endpoint ep;
-	struct export export;
+	struct export_args export;
 	struct ib_uverbs_share_segment segs[2];
 	enum way way;
 	struct importer local;
@@ -98,23 +104,24 @@ FIXTURE(lifetime) {
 	long qps;
 };
 
-FIXTURE_VARIANT(lifetime) {
+FIXTURE_VARIANT(lifetime)
+{
 	enum way way;
 };
 
-FIXTURE_VARIANT_ADD(lifetime, same_process) {
+FIXTURE_VARIANT_ADD(lifetime, same_process){
 	.way = SAME_PROCESS,
 };
 
-FIXTURE_VARIANT_ADD(lifetime, fork) {
+FIXTURE_VARIANT_ADD(lifetime, fork){
 	.way = FORK,
 };
 
-FIXTURE_VARIANT_ADD(lifetime, exec) {
+FIXTURE_VARIANT_ADD(lifetime, exec){
 	.way = EXEC,
 };
 
-FIXTURE_VARIANT_ADD(lifetime, scm_rights) {
+FIXTURE_VARIANT_ADD(lifetime, scm_rights){
 	.way = SCM_RIGHTS_WAY,
 };
 
@@ -140,7 +147,7 @@ static void importer_main(int sock, void *arg)
 }
 
 static int export_qp(struct endpoint *ep, struct ib_uverbs_share_segment *segs,
-		     struct export *export)
+		     struct export_args *export)
 {
 	segs[0] = ring_segment(&ep->qp.send, IB_UVERBS_SHARE_RING_SEND);
 	segs[1] = ring_segment(&ep->qp.recv, IB_UVERBS_SHARE_RING_RECV);
@@ -155,9 +162,11 @@ static int pair_start(FIXTURE_DATA(lifetime) *self)
 {
 	int err;
 
-	err = endpoint_open(&self->ep, "rxe0", IB_UVERBS_QPT_RC) ?:
-	      endpoint_connect(&self->ep, &self->ep) ?:
-	      export_qp(&self->ep, self->segs, &self->export);
+	err = endpoint_open(&self->ep, "rxe0", IB_UVERBS_QPT_RC);
+	if (!err)
+		err = endpoint_connect(&self->ep, &self->ep);
+	if (!err)
+		err = export_qp(&self->ep, self->segs, &self->export);
 	if (err)
 		return err;
 	if (self->way == SAME_PROCESS) {
@@ -199,7 +208,8 @@ static bool qps_are(long want)
 	return tries;
 }
 
-FIXTURE_SETUP(lifetime) {
+FIXTURE_SETUP(lifetime)
+{
 	self->qps = count_objects("rxe0", "qp");
 	ASSERT_LE(0, self->qps);
 	self->way = variant->way;
@@ -207,10 +217,12 @@ FIXTURE_SETUP(lifetime) {
 	test_ok(ask(self, IMPORT));
 }
 
-FIXTURE_TEARDOWN(lifetime) {
+FIXTURE_TEARDOWN(lifetime)
+{
 }
 
-TEST_F(lifetime, use) {
+TEST_F(lifetime, use)
+{
 	EXPECT_EQ(0, ask(self, QUERY));
 	EXPECT_EQ(0, ask(self, KICK));
 	EXPECT_EQ(0, ask(self, MAP));
@@ -222,7 +234,8 @@ TEST_F(lifetime, use) {
 	EXPECT_EQ(0, pair_end(self));
 }
 
-TEST_F(lifetime, grant_outlives_exporter) {
+TEST_F(lifetime, grant_outlives_exporter)
+{
 	endpoint_close(&self->ep);
 	EXPECT_EQ(0, ask(self, QUERY));
 	EXPECT_EQ(0, ask(self, KICK));
@@ -236,7 +249,8 @@ TEST_F(lifetime, grant_outlives_exporter) {
 	EXPECT_TRUE(qps_are(self->qps));
 }
 
-TEST_F(lifetime, import_does_not_outlive_exporter) {
+TEST_F(lifetime, import_does_not_outlive_exporter)
+{
 	EXPECT_EQ(0, ask(self, CLOSE_GRANT));
 	EXPECT_EQ(0, ask(self, QUERY));
 	endpoint_close(&self->ep);
@@ -248,7 +262,8 @@ TEST_F(lifetime, import_does_not_outlive_exporter) {
 }
 
 /* a mapping holds the grant that it was made through */
-TEST_F(lifetime, mapping_outlives_exporter) {
+TEST_F(lifetime, mapping_outlives_exporter)
+{
 	EXPECT_EQ(0, ask(self, MAP));
 	EXPECT_EQ(0, ask(self, CLOSE_GRANT));
 	endpoint_close(&self->ep);
@@ -259,7 +274,8 @@ TEST_F(lifetime, mapping_outlives_exporter) {
 	EXPECT_TRUE(qps_are(self->qps));
 }
 
-TEST_F(lifetime, importer_exits_first) {
+TEST_F(lifetime, importer_exits_first)
+{
 	if (self->way == SAME_PROCESS)
 		SKIP(return, "the importer is no process of its own");
 	EXPECT_EQ(0, ask(self, MAP));
@@ -269,7 +285,8 @@ TEST_F(lifetime, importer_exits_first) {
 	EXPECT_EQ(0, destroy(self->ep.fd, UVERBS_OBJECT_QP, self->ep.qp.handle));
 }
 
-TEST_F(lifetime, importer_is_killed) {
+TEST_F(lifetime, importer_is_killed)
+{
 	if (self->way == SAME_PROCESS)
 		SKIP(return, "the importer is no process of its own");
 	EXPECT_EQ(0, ask(self, MAP));
@@ -294,7 +311,8 @@ static void close_in_order(FIXTURE_DATA(lifetime) *self, unsigned int n)
 	}
 }
 
-TEST_F_TIMEOUT(lifetime, close_orders, 90) {
+TEST_F_TIMEOUT(lifetime, close_orders, 90)
+{
 	unsigned int n;
 
 	for (n = 0; n < 24; n++) {

@@ -11,10 +11,11 @@
 #include "kselftest_harness.h"
 #include "share_test.h"
 
-#define AT 0x123	/* where the data is, in the region */
+#define AT 0x123 /* where the data is, in the region */
 #define IOVA 0x700000000ULL
 
-FIXTURE(mr) {
+FIXTURE(mr)
+{
 	struct endpoint a, b;
 	uint32_t kick;
 	int mem;
@@ -22,36 +23,41 @@ FIXTURE(mr) {
 	struct reg_mr source, target;
 };
 
-FIXTURE_VARIANT(mr) {
+FIXTURE_VARIANT(mr)
+{
 	unsigned int memfd_flags;
 	const char *path;
 	uint64_t length;
 };
 
-FIXTURE_VARIANT_ADD(mr, memfd) {
+FIXTURE_VARIANT_ADD(mr, memfd){
 	.length = 8 * PAGE,
 };
 
-FIXTURE_VARIANT_ADD(mr, tmpfs) {
+FIXTURE_VARIANT_ADD(mr, tmpfs){
 	.path = "/dev/shm",
 	.length = 8 * PAGE,
 };
 
-FIXTURE_VARIANT_ADD(mr, huge) {
+FIXTURE_VARIANT_ADD(mr, huge){
 	.memfd_flags = MFD_HUGETLB,
 	.length = 2 * HUGE_PAGE,
 };
 
 static int make_file(unsigned int flags, const char *path, uint64_t length)
 {
-	int fd = path ? open(path, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600) :
-			memfd_create("mr", flags | MFD_CLOEXEC);
+	int fd;
 
+	if (path)
+		fd = open(path, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	else
+		fd = memfd_create("mr", flags | MFD_CLOEXEC);
 	return fd < 0 || ftruncate(fd, length) ? -1 : fd;
 }
 
-FIXTURE_SETUP(mr) {
-	struct export export;
+FIXTURE_SETUP(mr)
+{
+	struct export_args export;
 	struct import import;
 
 	test_ok(endpoint_open(&self->a, "rxe0", IB_UVERBS_QPT_RC));
@@ -71,7 +77,10 @@ FIXTURE_SETUP(mr) {
 
 	/* a page to write from, and all of the file to write to */
 	self->source = (struct reg_mr){
-		.pd = self->a.pd, .fd = memfd(PAGE), .length = PAGE, .access = ACCESS_LOCAL,
+		.pd = self->a.pd,
+		.fd = memfd(PAGE),
+		.length = PAGE,
+		.access = ACCESS_LOCAL,
 	};
 	test_reg_mr(self->a.fd, &self->source);
 	ASSERT_EQ(5, pwrite(self->source.fd, "hello", 5, 0));
@@ -84,7 +93,8 @@ FIXTURE_SETUP(mr) {
 	};
 }
 
-FIXTURE_TEARDOWN(mr) {
+FIXTURE_TEARDOWN(mr)
+{
 	endpoint_close(&self->a);
 	endpoint_close(&self->b);
 }
@@ -106,14 +116,16 @@ static bool has_hello(const char *at)
 	return !memcmp(at, "hello", 5);
 }
 
-TEST_F(mr, write_into_the_file) {
+TEST_F(mr, write_into_the_file)
+{
 	test_reg_mr(self->b.fd, &self->target);
 	EXPECT_EQ(0, rdma_write(self, IOVA + AT, self->target.rkey));
 	EXPECT_TRUE(has_hello(self->bytes + AT));
 	EXPECT_EQ(0, destroy(self->b.fd, UVERBS_OBJECT_MR, self->target.handle));
 }
 
-TEST_F(mr, own_mapping) {
+TEST_F(mr, own_mapping)
+{
 	self->target.iova = (uintptr_t)self->bytes;
 	test_reg_mr(self->b.fd, &self->target);
 	/* the region outlives the mapping and the descriptor */
@@ -124,7 +136,8 @@ TEST_F(mr, own_mapping) {
 }
 
 /* what is mapped at that address is another part of the file: must not be used */
-TEST_F(mr, mapping_of_another_part) {
+TEST_F(mr, mapping_of_another_part)
+{
 	uint64_t half = variant->length / 2;
 
 	self->target.iova = (uintptr_t)self->bytes;
@@ -136,7 +149,8 @@ TEST_F(mr, mapping_of_another_part) {
 	EXPECT_FALSE(has_hello(self->bytes + AT));
 }
 
-TEST_F(mr, offset_in_the_page) {
+TEST_F(mr, offset_in_the_page)
+{
 	self->target.offset = PAGE + 0x10;
 	self->target.length = PAGE;
 	self->target.iova = IOVA + 0x10;
@@ -145,7 +159,7 @@ TEST_F(mr, offset_in_the_page) {
 	EXPECT_TRUE(has_hello(self->bytes + PAGE + 0x10 + AT));
 }
 
-static int export_target(FIXTURE_DATA(mr) *self, struct export *export)
+static int export_target(FIXTURE_DATA(mr) *self, struct export_args *export)
 {
 	*export = EXPORT_OF(self->b.fd, self->target.handle);
 	export->mem_fd = self->mem;
@@ -154,8 +168,9 @@ static int export_target(FIXTURE_DATA(mr) *self, struct export *export)
 }
 
 /* a region of a grant is one of its own: the original may go first */
-TEST_F(mr, from_a_grant) {
-	struct export export;
+TEST_F(mr, from_a_grant)
+{
+	struct export_args export;
 	struct reg_mr reg;
 
 	test_reg_mr(self->b.fd, &self->target);
@@ -178,21 +193,26 @@ TEST_F(mr, from_a_grant) {
 	EXPECT_NE(0, rdma_write(self, IOVA + PAGE, reg.rkey));
 }
 
-TEST_F(mr, from_a_grant_on_another_device) {
-	struct export export;
+TEST_F(mr, from_a_grant_on_another_device)
+{
+	struct export_args export;
 	struct reg_mr reg;
 
 	test_reg_mr(self->b.fd, &self->target);
 	test_ok(export_target(self, &export));
 	reg = (struct reg_mr){
-		.pd = self->a.pd, .fd = export.grant, .length = PAGE, .access = ACCESS_LOCAL,
+		.pd = self->a.pd,
+		.fd = export.grant,
+		.length = PAGE,
+		.access = ACCESS_LOCAL,
 	};
 	test_reg_mr(self->a.fd, &reg);
 	EXPECT_EQ(0, destroy(self->a.fd, UVERBS_OBJECT_MR, reg.handle));
 }
 
 /* the pages are pinned: whoever shrinks the file does not take them away */
-TEST_F(mr, truncate_afterwards) {
+TEST_F(mr, truncate_afterwards)
+{
 	test_reg_mr(self->b.fd, &self->target);
 	ASSERT_EQ(0, ftruncate(self->mem, 0));
 	EXPECT_EQ(0, rdma_write(self, IOVA + AT, self->target.rkey));
@@ -201,7 +221,8 @@ TEST_F(mr, truncate_afterwards) {
 	EXPECT_EQ(0, destroy(self->b.fd, UVERBS_OBJECT_MR, self->target.handle));
 }
 
-TEST_F(mr, is_listed) {
+TEST_F(mr, is_listed)
+{
 	char line[512], want[32];
 	bool found = false;
 	FILE *f;
@@ -228,7 +249,8 @@ static void register_as_nobody(int sock, void *arg)
 	CHILD_CHECK(do_reg_mr(self->b.fd, &self->target) == 0);
 }
 
-TEST_F(mr, memlock_limit) {
+TEST_F(mr, memlock_limit)
+{
 	struct child child;
 
 	test_ok(child_start(&child, register_as_nobody, self));

@@ -9,18 +9,20 @@
 #include "kselftest_harness.h"
 #include "share_test.h"
 
-FIXTURE(objects) {
+FIXTURE(objects)
+{
 	struct endpoint ep;
 	struct qp qp;
 	struct srq srq;
 	struct reg_mr mr;
 	int importer;
 	uint32_t object;
-	struct export export;
+	struct export_args export;
 	struct import import;
 };
 
-FIXTURE_VARIANT(objects) {
+FIXTURE_VARIANT(objects)
+{
 	enum ib_uverbs_share_kind kind;
 	const char *name;
 	uint32_t qp_type;
@@ -28,33 +30,33 @@ FIXTURE_VARIANT(objects) {
 	uint16_t object_id;
 };
 
-#define QP_RIGHTS                                                              \
-	(IB_UVERBS_SHARE_POST_SEND | IB_UVERBS_SHARE_POST_RECV |               \
-	 IB_UVERBS_SHARE_READ | IB_UVERBS_SHARE_MODIFY |                       \
+#define QP_RIGHTS                                                \
+	(IB_UVERBS_SHARE_POST_SEND | IB_UVERBS_SHARE_POST_RECV | \
+	 IB_UVERBS_SHARE_READ | IB_UVERBS_SHARE_MODIFY |         \
 	 IB_UVERBS_SHARE_MANAGE | IB_UVERBS_SHARE_REGRANT)
 
-FIXTURE_VARIANT_ADD(objects, context) {
+FIXTURE_VARIANT_ADD(objects, context){
 	.kind = IB_UVERBS_SHARE_CONTEXT,
 	.name = "share-kind:\tcontext",
 	.rights = IB_UVERBS_SHARE_READ | IB_UVERBS_SHARE_WAKE | IB_UVERBS_SHARE_MANAGE |
 		  IB_UVERBS_SHARE_REGRANT,
 };
 
-FIXTURE_VARIANT_ADD(objects, pd) {
+FIXTURE_VARIANT_ADD(objects, pd){
 	.kind = IB_UVERBS_SHARE_PD,
 	.name = "share-kind:\tpd",
 	.rights = IB_UVERBS_SHARE_REGISTER | IB_UVERBS_SHARE_REGRANT,
 	.object_id = UVERBS_OBJECT_PD,
 };
 
-FIXTURE_VARIANT_ADD(objects, cq) {
+FIXTURE_VARIANT_ADD(objects, cq){
 	.kind = IB_UVERBS_SHARE_CQ,
 	.name = "share-kind:\tcq",
 	.rights = IB_UVERBS_SHARE_POLL | IB_UVERBS_SHARE_ARM | IB_UVERBS_SHARE_REGRANT,
 	.object_id = UVERBS_OBJECT_CQ,
 };
 
-FIXTURE_VARIANT_ADD(objects, rc) {
+FIXTURE_VARIANT_ADD(objects, rc){
 	.kind = IB_UVERBS_SHARE_QP,
 	.name = "share-kind:\tqp",
 	.qp_type = IB_UVERBS_QPT_RC,
@@ -62,7 +64,7 @@ FIXTURE_VARIANT_ADD(objects, rc) {
 	.object_id = UVERBS_OBJECT_QP,
 };
 
-FIXTURE_VARIANT_ADD(objects, uc) {
+FIXTURE_VARIANT_ADD(objects, uc){
 	.kind = IB_UVERBS_SHARE_QP,
 	.name = "share-kind:\tqp",
 	.qp_type = IB_UVERBS_QPT_UC,
@@ -70,7 +72,7 @@ FIXTURE_VARIANT_ADD(objects, uc) {
 	.object_id = UVERBS_OBJECT_QP,
 };
 
-FIXTURE_VARIANT_ADD(objects, ud) {
+FIXTURE_VARIANT_ADD(objects, ud){
 	.kind = IB_UVERBS_SHARE_QP,
 	.name = "share-kind:\tqp",
 	.qp_type = IB_UVERBS_QPT_UD,
@@ -78,14 +80,14 @@ FIXTURE_VARIANT_ADD(objects, ud) {
 	.object_id = UVERBS_OBJECT_QP,
 };
 
-FIXTURE_VARIANT_ADD(objects, srq) {
+FIXTURE_VARIANT_ADD(objects, srq){
 	.kind = IB_UVERBS_SHARE_SRQ,
 	.name = "share-kind:\tsrq",
 	.rights = IB_UVERBS_SHARE_POST_RECV | IB_UVERBS_SHARE_REGRANT,
 	.object_id = UVERBS_OBJECT_SRQ,
 };
 
-FIXTURE_VARIANT_ADD(objects, mr) {
+FIXTURE_VARIANT_ADD(objects, mr){
 	.kind = IB_UVERBS_SHARE_MR,
 	.name = "share-kind:\tmr",
 	.rights = IB_UVERBS_SHARE_READ | IB_UVERBS_SHARE_REGISTER | IB_UVERBS_SHARE_REGRANT,
@@ -134,7 +136,8 @@ static int create(FIXTURE_DATA(objects) *self, enum ib_uverbs_share_kind kind,
 	return err;
 }
 
-FIXTURE_SETUP(objects) {
+FIXTURE_SETUP(objects)
+{
 	test_ok(endpoint_open(&self->ep, "rxe0", IB_UVERBS_QPT_RC));
 	self->importer = dev_open("rxe0");
 	ASSERT_LE(0, self->importer);
@@ -149,12 +152,14 @@ FIXTURE_SETUP(objects) {
 	self->import = IMPORT_OF(self->export.grant);
 }
 
-FIXTURE_TEARDOWN(objects) {
+FIXTURE_TEARDOWN(objects)
+{
 	EXPECT_EQ(0, close(self->importer));
 	endpoint_close(&self->ep);
 }
 
-TEST_F(objects, info) {
+TEST_F(objects, info)
+{
 	struct ib_uverbs_share_info *info = &self->import.info, want = {};
 
 	memset(info, 0xff, sizeof(*info));
@@ -178,8 +183,9 @@ TEST_F(objects, info) {
 	test_release(self->importer, self->import.handle);
 }
 
-TEST_F(objects, busy_while_exported) {
-	struct export again = self->export;
+TEST_F(objects, busy_while_exported)
+{
+	struct export_args again = self->export;
 
 	if (variant->kind == IB_UVERBS_SHARE_CONTEXT)
 		SKIP(return, "a context is not destroyed but closed");
@@ -196,7 +202,8 @@ TEST_F(objects, busy_while_exported) {
 	test_release(self->importer, self->import.handle);
 }
 
-TEST_F(objects, rereg_while_exported) {
+TEST_F(objects, rereg_while_exported)
+{
 	if (variant->kind != IB_UVERBS_SHARE_MR || !is_kernel_at_least(6, 3))
 		SKIP(return, "rxe has no reregistration before 6.3, and only of regions");
 	EXPECT_EQ(EBUSY, mr_rereg_access(self->ep.fd, self->object, ACCESS_LOCAL));
@@ -204,7 +211,8 @@ TEST_F(objects, rereg_while_exported) {
 	EXPECT_EQ(0, mr_rereg_access(self->ep.fd, self->object, ACCESS_LOCAL));
 }
 
-TEST_F(objects, fdinfo) {
+TEST_F(objects, fdinfo)
+{
 	char line[64];
 
 	EXPECT_TRUE(fdinfo_has(self->export.grant, variant->name));
@@ -229,7 +237,8 @@ TEST_F(objects, fdinfo) {
 	EXPECT_FALSE(fdinfo_has(self->export.grant, "share-device:\trxe0"));
 }
 
-TEST_F(objects, revoke_is_told) {
+TEST_F(objects, revoke_is_told)
+{
 	struct import again;
 	int derived;
 
@@ -256,7 +265,8 @@ static void poll_for_hangup(int sock, void *arg)
 }
 
 /* somebody who sleeps in poll() is woken */
-TEST_F(objects, revoke_wakes) {
+TEST_F(objects, revoke_wakes)
+{
 	struct child child;
 
 	test_ok(child_start(&child, poll_for_hangup, &self->export.grant));
@@ -265,7 +275,8 @@ TEST_F(objects, revoke_wakes) {
 	EXPECT_EQ(0, child_end(&child));
 }
 
-TEST_F(objects, other_device) {
+TEST_F(objects, other_device)
+{
 	int fd = dev_open("rxe1");
 
 	ASSERT_LE(0, fd);
@@ -276,7 +287,8 @@ TEST_F(objects, other_device) {
 }
 
 /* nothing of it survives the exporter */
-TEST_F(objects, close_with_everything_open) {
+TEST_F(objects, close_with_everything_open)
+{
 	test_import(self->importer, &self->import);
 }
 

@@ -11,12 +11,14 @@
 #include "kselftest_harness.h"
 #include "share_test.h"
 
-FIXTURE(processes) {
+FIXTURE(processes)
+{
 	char before[256];
 	long qps;
 };
 
-FIXTURE_SETUP(processes) {
+FIXTURE_SETUP(processes)
+{
 	ASSERT_TRUE(read_resources("rxe0", self->before, sizeof(self->before)));
 	self->qps = count_objects("rxe0", "qp");
 	ASSERT_LE(0, self->qps);
@@ -33,11 +35,12 @@ static bool is_again(const char *before)
 	return !strcmp(now, before);
 }
 
-FIXTURE_TEARDOWN(processes) {
+FIXTURE_TEARDOWN(processes)
+{
 	EXPECT_TRUE(is_again(self->before));
 }
 
-static int export_endpoint(struct endpoint *ep, struct export *export)
+static int export_endpoint(struct endpoint *ep, struct export_args *export)
 {
 	int err = endpoint_open(ep, "rxe0", IB_UVERBS_QPT_RC);
 
@@ -46,8 +49,9 @@ static int export_endpoint(struct endpoint *ep, struct export *export)
 	return err ?: do_export(ep->fd, export);
 }
 
-TEST_F(processes, grant_in_flight) {
-	struct export export;
+TEST_F(processes, grant_in_flight)
+{
+	struct export_args export;
 	struct import import;
 	struct endpoint ep;
 	int pair[2], fd;
@@ -69,8 +73,9 @@ TEST_F(processes, grant_in_flight) {
 	close(fd);
 }
 
-TEST_F(processes, grant_in_flight_is_lost) {
-	struct export export;
+TEST_F(processes, grant_in_flight_is_lost)
+{
+	struct export_args export;
 	struct endpoint ep;
 	int pair[2];
 
@@ -86,7 +91,7 @@ TEST_F(processes, grant_in_flight_is_lost) {
 
 static void export_and_wait(int sock, void *arg)
 {
-	struct export export;
+	struct export_args export;
 	struct endpoint ep;
 
 	CHILD_CHECK(!export_endpoint(&ep, &export));
@@ -95,7 +100,8 @@ static void export_and_wait(int sock, void *arg)
 }
 
 /* whoever has the grant goes on; whoever closes it ends the rest */
-TEST_F(processes, exporter_is_killed) {
+TEST_F(processes, exporter_is_killed)
+{
 	struct child child;
 	struct import import;
 	int fd = dev_open("rxe0");
@@ -112,7 +118,8 @@ TEST_F(processes, exporter_is_killed) {
 	close(fd);
 }
 
-TEST_F(processes, exporter_is_killed_without_grants) {
+TEST_F(processes, exporter_is_killed_without_grants)
+{
 	struct child child;
 	struct import import;
 	int fd = dev_open("rxe0");
@@ -131,7 +138,7 @@ TEST_F(processes, exporter_is_killed_without_grants) {
 /* one of two that export to each other; the grants of both stay open in both */
 static void export_and_import(int sock, void *arg)
 {
-	struct export export;
+	struct export_args export;
 	struct import import;
 	struct endpoint ep;
 
@@ -147,7 +154,8 @@ static void export_and_import(int sock, void *arg)
 }
 
 /* an import holds no file, so that they do not keep each other alive */
-TEST_F(processes, mutual) {
+TEST_F(processes, mutual)
+{
 	struct child a, b;
 	int of_a, of_b;
 
@@ -166,8 +174,9 @@ TEST_F(processes, mutual) {
 }
 
 /* both grants of one process in the other's file, and both files closed at once */
-TEST_F(processes, mutual_in_one_process) {
-	struct export of_a, of_b;
+TEST_F(processes, mutual_in_one_process)
+{
+	struct export_args of_a, of_b;
 	struct import in_a, in_b;
 	struct endpoint a, b;
 
@@ -221,9 +230,10 @@ static void use_the_rings(int sock, void *arg)
 	CHILD_CHECK(wc[wc[0].wr_id == 1 ? 0 : 1].byte_len == 5);
 }
 
-TEST_F(processes, traffic) {
+TEST_F(processes, traffic)
+{
 	struct ib_uverbs_share_segment segs[2], cq_seg;
-	struct export of_qp, of_cq;
+	struct export_args of_qp, of_cq;
 	struct reg_mr mr = { .length = 2 * PAGE, .access = ACCESS_LOCAL };
 	struct child child;
 	struct endpoint ep;

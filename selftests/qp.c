@@ -12,10 +12,11 @@
 #define SEND IB_UVERBS_SHARE_KICK_SEND
 #define RECV IB_UVERBS_SHARE_KICK_RECV
 
-FIXTURE(imported_qp) {
+FIXTURE(imported_qp)
+{
 	struct endpoint ep;
 	int fd;
-	struct export export;
+	struct export_args export;
 	uint32_t manager, modifier;
 };
 
@@ -27,7 +28,8 @@ static uint32_t import_with(int fd, int grant, uint32_t rights)
 	return do_import(fd, &import) ? ABSENT : import.handle;
 }
 
-FIXTURE_SETUP(imported_qp) {
+FIXTURE_SETUP(imported_qp)
+{
 	test_ok(endpoint_open(&self->ep, "rxe0", IB_UVERBS_QPT_RC));
 	self->fd = dev_open("rxe0");
 	ASSERT_LE(0, self->fd);
@@ -40,7 +42,8 @@ FIXTURE_SETUP(imported_qp) {
 	ASSERT_NE(ABSENT, self->modifier);
 }
 
-FIXTURE_TEARDOWN(imported_qp) {
+FIXTURE_TEARDOWN(imported_qp)
+{
 	close(self->fd);
 	endpoint_close(&self->ep);
 }
@@ -74,7 +77,8 @@ static int state_of(FIXTURE_DATA(imported_qp) *self)
 	return qp_query(self->ep.fd, self->ep.qp.handle, &resp) ? -1 : resp.qp_state;
 }
 
-TEST_F(imported_qp, all_the_way) {
+TEST_F(imported_qp, all_the_way)
+{
 	EXPECT_EQ(0, move(self, self->manager, IBV_QPS_INIT));
 	EXPECT_EQ(IBV_QPS_INIT, state_of(self));
 	EXPECT_EQ(0, move(self, self->manager, IBV_QPS_RTR));
@@ -91,7 +95,8 @@ TEST_F(imported_qp, all_the_way) {
 	EXPECT_EQ(0, move(self, self->manager, IBV_QPS_INIT));
 }
 
-TEST_F(imported_qp, bad_transitions) {
+TEST_F(imported_qp, bad_transitions)
+{
 	EXPECT_EQ(EINVAL, move(self, self->manager, IBV_QPS_RTR));
 	EXPECT_EQ(EINVAL, move(self, self->manager, IBV_QPS_RTS));
 	EXPECT_EQ(EINVAL, change_state(self, self->manager, IBV_QPS_INIT));
@@ -101,7 +106,8 @@ TEST_F(imported_qp, bad_transitions) {
 }
 
 /* what uverbs itself refuses for ibv_modify_qp() */
-TEST_F(imported_qp, bad_attributes) {
+TEST_F(imported_qp, bad_attributes)
+{
 	struct ib_uverbs_qp_attr attr = qp_attr_to(&self->ep, IBV_QPS_INIT);
 
 	attr.port_num = 2;
@@ -125,7 +131,8 @@ TEST_F(imported_qp, bad_attributes) {
 	EXPECT_EQ(IBV_QPS_INIT, state_of(self));
 }
 
-TEST_F(imported_qp, modify_only) {
+TEST_F(imported_qp, modify_only)
+{
 	struct ib_uverbs_qp_attr attr = { .qp_attr_mask = IBV_QP_STATE | IBV_QP_MIN_RNR_TIMER,
 					  .qp_state = IBV_QPS_RTS };
 	uint8_t state;
@@ -148,7 +155,8 @@ TEST_F(imported_qp, modify_only) {
 			import_with(self->fd, self->export.grant, IB_UVERBS_SHARE_READ), &attr);
 }
 
-TEST_F(imported_qp, query) {
+TEST_F(imported_qp, query)
+{
 	struct ib_uverbs_query_qp_resp want = {};
 	struct ib_uverbs_qp_attr got;
 
@@ -181,7 +189,8 @@ TEST_F(imported_qp, query) {
 }
 
 /* the table of enum ib_uverbs_share_kick */
-TEST_F(imported_qp, kick_in_every_state) {
+TEST_F(imported_qp, kick_in_every_state)
+{
 	test_err_kick(EINVAL, self->fd, self->manager, SEND);
 	test_err_kick(EINVAL, self->fd, self->manager, RECV);
 	test_err_kick(EINVAL, self->fd, self->manager, SEND | RECV);
@@ -204,7 +213,8 @@ TEST_F(imported_qp, kick_in_every_state) {
 }
 
 /* what is posted to a QP in ERR comes back when it is kicked */
-TEST_F(imported_qp, kick_flushes) {
+TEST_F(imported_qp, kick_flushes)
+{
 	struct rxe_sge sge = { .length = 1 };
 	struct ib_uverbs_wc wc;
 
@@ -223,7 +233,8 @@ TEST_F(imported_qp, kick_flushes) {
 }
 
 /* published and not kicked: whoever goes kicks */
-TEST_F(imported_qp, release_kicks) {
+TEST_F(imported_qp, release_kicks)
+{
 	struct rxe_sge sge = {};
 	struct ib_uverbs_wc wc;
 
@@ -235,7 +246,8 @@ TEST_F(imported_qp, release_kicks) {
 	ASSERT_TRUE(poll_cq(self->ep.cq.ring.buf, &wc));
 }
 
-TEST_F(imported_qp, dead) {
+TEST_F(imported_qp, dead)
+{
 	struct ib_uverbs_qp_attr attr = qp_attr_to(&self->ep, IBV_QPS_INIT);
 
 	test_revoke(self->ep.fd, self->export.handle);

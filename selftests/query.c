@@ -13,32 +13,37 @@
 #include "kselftest_harness.h"
 #include "share_test.h"
 
-FIXTURE(query) {
+FIXTURE(query)
+{
 	int fd;
 };
 
-FIXTURE_VARIANT(query) {
+FIXTURE_VARIANT(query)
+{
 	const char *dev;
 };
 
-FIXTURE_VARIANT_ADD(query, rxe0) {
+FIXTURE_VARIANT_ADD(query, rxe0){
 	.dev = "rxe0",
 };
 
-FIXTURE_VARIANT_ADD(query, rxe1) {
+FIXTURE_VARIANT_ADD(query, rxe1){
 	.dev = "rxe1",
 };
 
-FIXTURE_SETUP(query) {
+FIXTURE_SETUP(query)
+{
 	self->fd = dev_open(variant->dev);
 	ASSERT_LE(0, self->fd);
 }
 
-FIXTURE_TEARDOWN(query) {
+FIXTURE_TEARDOWN(query)
+{
 	close(self->fd);
 }
 
-TEST_F(query, caps) {
+TEST_F(query, caps)
+{
 	struct ib_uverbs_share_caps caps;
 	uint64_t features = IB_UVERBS_SHARE_F_REG_MR | IB_UVERBS_SHARE_F_RINGS;
 
@@ -55,7 +60,8 @@ TEST_F(query, caps) {
 }
 
 /* a caller of the future gets zeros for what this kernel does not know */
-TEST_F(query, longer_struct) {
+TEST_F(query, longer_struct)
+{
 	struct {
 		struct ib_uverbs_share_caps caps;
 		uint64_t future[4];
@@ -72,7 +78,8 @@ TEST_F(query, longer_struct) {
 		EXPECT_EQ(0, out.future[i]);
 }
 
-TEST_F(query, no_such_method) {
+TEST_F(query, no_such_method)
+{
 	struct call call;
 	uint16_t method;
 
@@ -100,8 +107,9 @@ static int open_without_context(int fd)
 	return open(dev, O_RDWR | O_CLOEXEC);
 }
 
-TEST_F(query, file_without_context) {
-	struct export export = EXPORT_OF(self->fd, ABSENT);
+TEST_F(query, file_without_context)
+{
+	struct export_args export = EXPORT_OF(self->fd, ABSENT);
 	struct ib_uverbs_share_caps caps;
 	int fd = open_without_context(self->fd), narrow;
 	struct import import;

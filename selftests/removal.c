@@ -14,10 +14,11 @@
 #define DEV "rxe1"
 #define NETDEV "v1"
 
-FIXTURE(removal) {
+FIXTURE(removal)
+{
 	struct endpoint ep;
 	struct ib_uverbs_share_segment seg;
-	struct export export;
+	struct export_args export;
 	struct import import;
 	int fd;
 	struct child del;
@@ -56,7 +57,8 @@ static bool make_link(void)
 	return tries && wait_for(!is_waiting());
 }
 
-FIXTURE_SETUP(removal) {
+FIXTURE_SETUP(removal)
+{
 	if (access("/sys/class/net/" NETDEV, F_OK))
 		SKIP(return, DEV " is not on " NETDEV ", so that it cannot be made anew");
 	test_ok(endpoint_open(&self->ep, DEV, IB_UVERBS_QPT_RC));
@@ -74,12 +76,14 @@ FIXTURE_SETUP(removal) {
 	ASSERT_TRUE(wait_for(is_waiting()));
 }
 
-FIXTURE_TEARDOWN(removal) {
+FIXTURE_TEARDOWN(removal)
+{
 	EXPECT_TRUE(make_link());
 }
 
 /* all works as long as somebody is there */
-TEST_F(removal, waits_for_the_importer) {
+TEST_F(removal, waits_for_the_importer)
+{
 	test_arm(self->fd, self->import.handle, 0);
 	close(self->export.grant);
 	endpoint_close(&self->ep);
@@ -89,7 +93,8 @@ TEST_F(removal, waits_for_the_importer) {
 	EXPECT_TRUE(wait_for(is_deleted(self)));
 }
 
-TEST_F(removal, waits_for_the_grant) {
+TEST_F(removal, waits_for_the_grant)
+{
 	endpoint_close(&self->ep);
 	test_arm(self->fd, self->import.handle, 0);
 	close(self->fd);
@@ -99,7 +104,8 @@ TEST_F(removal, waits_for_the_grant) {
 	EXPECT_TRUE(wait_for(is_deleted(self)));
 }
 
-TEST_F(removal, waits_for_the_mapping) {
+TEST_F(removal, waits_for_the_mapping)
+{
 	off_t offset = (off_t)IB_UVERBS_SHARE_RING_CQ << IB_UVERBS_SHARE_RING_SHIFT;
 	char *map = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, self->export.grant, offset);
 
@@ -114,7 +120,8 @@ TEST_F(removal, waits_for_the_mapping) {
 }
 
 /* also a dead share: its grant holds the exporter's file all the same */
-TEST_F(removal, waits_for_the_grant_of_a_dead_share) {
+TEST_F(removal, waits_for_the_grant_of_a_dead_share)
+{
 	int other = dev_open("rxe0");
 	struct import import;
 

@@ -11,16 +11,17 @@
 
 #define R(name) IB_UVERBS_SHARE_##name
 
-FIXTURE(rights) {
+FIXTURE(rights)
+{
 	struct endpoint ep;
 	int fd;
 	struct reg_mr mr;
-	int qp, cq, context, mr_grant;	/* grants with all rights */
+	int qp, cq, context, mr_grant; /* grants with all rights */
 };
 
 static int grant_of(FIXTURE_DATA(rights) *self, uint32_t object)
 {
-	struct export export = EXPORT_OF(self->ep.fd, object);
+	struct export_args export = EXPORT_OF(self->ep.fd, object);
 
 	if (object == self->mr.handle && self->mr.lkey) {
 		export.mem_fd = self->mr.fd;
@@ -29,7 +30,8 @@ static int grant_of(FIXTURE_DATA(rights) *self, uint32_t object)
 	return do_export(self->ep.fd, &export) ? -1 : export.grant;
 }
 
-FIXTURE_SETUP(rights) {
+FIXTURE_SETUP(rights)
+{
 	test_ok(endpoint_open(&self->ep, "rxe0", IB_UVERBS_QPT_RC));
 	test_ok(endpoint_connect(&self->ep, &self->ep));
 	self->fd = dev_open("rxe0");
@@ -38,7 +40,10 @@ FIXTURE_SETUP(rights) {
 	self->cq = grant_of(self, self->ep.cq.handle);
 	self->context = grant_of(self, ABSENT);
 	self->mr = (struct reg_mr){
-		.pd = self->ep.pd, .fd = memfd(PAGE), .length = PAGE, .access = ACCESS_LOCAL,
+		.pd = self->ep.pd,
+		.fd = memfd(PAGE),
+		.length = PAGE,
+		.access = ACCESS_LOCAL,
 	};
 	test_reg_mr(self->ep.fd, &self->mr);
 	self->mr_grant = grant_of(self, self->mr.handle);
@@ -48,7 +53,8 @@ FIXTURE_SETUP(rights) {
 	ASSERT_LE(0, self->mr_grant);
 }
 
-FIXTURE_TEARDOWN(rights) {
+FIXTURE_TEARDOWN(rights)
+{
 	close(self->fd);
 	endpoint_close(&self->ep);
 }
@@ -99,7 +105,7 @@ static int use(int fd, uint32_t handle, enum use use)
 }
 
 #define CAN(use_) (1U << (use_))
-#define ON_QP                                                              \
+#define ON_QP                                                               \
 	(CAN(KICK_SEND) | CAN(KICK_RECV) | CAN(KICK_BOTH) | CAN(QUERY_QP) | \
 	 CAN(MODIFY_PLAIN) | CAN(MODIFY_ANY))
 #define ON_CQ CAN(ARM)
@@ -125,7 +131,8 @@ static void try_rights(struct __test_metadata *_metadata, FIXTURE_DATA(rights) *
 			if (!(all & CAN(u)))
 				continue;
 			EXPECT_EQ(row->can & CAN(u) ? 0 : EACCES,
-				  use(self->fd, import.handle, u)) {
+				  use(self->fd, import.handle, u))
+			{
 				TH_LOG("rights %#x, use %u", row->rights, u);
 			}
 		}
@@ -133,7 +140,8 @@ static void try_rights(struct __test_metadata *_metadata, FIXTURE_DATA(rights) *
 	}
 }
 
-TEST_F(rights, of_a_qp) {
+TEST_F(rights, of_a_qp)
+{
 	static const struct right_row rows[] = {
 		{ 0, 0 },
 		{ R(POST_SEND), CAN(KICK_SEND) },
@@ -148,7 +156,8 @@ TEST_F(rights, of_a_qp) {
 	try_rights(_metadata, self, self->qp, ON_QP, rows, ARRAY_SIZE(rows));
 }
 
-TEST_F(rights, of_a_cq) {
+TEST_F(rights, of_a_cq)
+{
 	static const struct right_row rows[] = {
 		{ 0, 0 },
 		{ R(POLL), 0 },
@@ -159,7 +168,8 @@ TEST_F(rights, of_a_cq) {
 	try_rights(_metadata, self, self->cq, ON_CQ, rows, ARRAY_SIZE(rows));
 }
 
-TEST_F(rights, of_a_context) {
+TEST_F(rights, of_a_context)
+{
 	static const struct right_row rows[] = {
 		{ 0, 0 },
 		{ R(READ), CAN(QUERY_SLOT) },
@@ -172,7 +182,8 @@ TEST_F(rights, of_a_context) {
 }
 
 /* of a region: register anew, which reads the grant and not an import */
-TEST_F(rights, of_a_region) {
+TEST_F(rights, of_a_region)
+{
 	struct reg_mr reg = { .pd = self->ep.pd, .length = PAGE, .access = ACCESS_LOCAL };
 
 	test_derive(self->fd, self->mr_grant, R(REGISTER), &reg.fd);
@@ -181,7 +192,8 @@ TEST_F(rights, of_a_region) {
 	test_err_reg_mr(EACCES, self->ep.fd, &reg);
 }
 
-TEST_F(rights, derive_narrows) {
+TEST_F(rights, derive_narrows)
+{
 	struct import import;
 	int send, none, same;
 
@@ -204,7 +216,8 @@ TEST_F(rights, derive_narrows) {
 }
 
 /* rights that make no sense for the object are not there to be had */
-TEST_F(rights, derive_of_foreign_rights) {
+TEST_F(rights, derive_of_foreign_rights)
+{
 	int fd;
 
 	test_err_derive(EACCES, self->fd, self->cq, R(POST_SEND), &fd);
@@ -213,8 +226,9 @@ TEST_F(rights, derive_of_foreign_rights) {
 	test_err_derive(EINVAL, self->fd, self->qp, R(ALL_RIGHTS) + 1, &fd);
 }
 
-TEST_F(rights, export_narrows) {
-	struct export export = EXPORT_OF(self->ep.fd, self->ep.qp.handle);
+TEST_F(rights, export_narrows)
+{
+	struct export_args export = EXPORT_OF(self->ep.fd, self->ep.qp.handle);
 	struct import import;
 	int fd;
 
@@ -230,7 +244,8 @@ TEST_F(rights, export_narrows) {
 }
 
 /* a right of the grant is none of the import that did not ask for it, and the other way round */
-TEST_F(rights, grant_and_import_are_apart) {
+TEST_F(rights, grant_and_import_are_apart)
+{
 	struct import import = IMPORT_OF(self->qp);
 	int narrow;
 
@@ -246,7 +261,8 @@ TEST_F(rights, grant_and_import_are_apart) {
 }
 
 /* the access of a region is a right as well */
-TEST_F(rights, access_narrows) {
+TEST_F(rights, access_narrows)
+{
 	struct reg_mr reg = { .pd = self->ep.pd, .fd = self->mr_grant, .length = PAGE };
 
 	reg.access = ACCESS_LOCAL;
@@ -260,8 +276,9 @@ TEST_F(rights, access_narrows) {
 }
 
 /* a grant without write access: no region that writes, whatever the exporter has open */
-TEST_F(rights, read_only_grant) {
-	struct export export = EXPORT_OF(self->ep.fd, self->mr.handle);
+TEST_F(rights, read_only_grant)
+{
+	struct export_args export = EXPORT_OF(self->ep.fd, self->mr.handle);
 	struct reg_mr reg = { .pd = self->ep.pd, .length = PAGE };
 
 	export.mem_fd = self->mr.fd;

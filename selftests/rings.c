@@ -13,14 +13,16 @@
 
 #define RW (PROT_READ | PROT_WRITE)
 
-FIXTURE(rings) {
+FIXTURE(rings)
+{
 	struct endpoint ep;
 	struct srq srq;
-	struct export of_qp, of_cq, of_srq;
+	struct export_args of_qp, of_cq, of_srq;
 	struct ib_uverbs_share_segment segs[2], cq_seg, srq_seg;
 };
 
-FIXTURE_SETUP(rings) {
+FIXTURE_SETUP(rings)
+{
 	test_ok(endpoint_open(&self->ep, "rxe0", IB_UVERBS_QPT_RC));
 	test_ok(srq_create(self->ep.fd, self->ep.pd, &self->srq));
 	self->segs[0] = ring_segment(&self->ep.qp.send, IB_UVERBS_SHARE_RING_SEND);
@@ -42,7 +44,8 @@ FIXTURE_SETUP(rings) {
 	test_export(self->ep.fd, &self->of_srq);
 }
 
-FIXTURE_TEARDOWN(rings) {
+FIXTURE_TEARDOWN(rings)
+{
 	endpoint_close(&self->ep);
 }
 
@@ -78,7 +81,8 @@ static bool are_same_bytes(const struct ring *ring, uint32_t *theirs)
 	return ours[last] == 0x12345678;
 }
 
-TEST_F(rings, same_bytes) {
+TEST_F(rings, same_bytes)
+{
 	void *send = map(self->of_qp.grant, IB_UVERBS_SHARE_RING_SEND, self->segs[0].length);
 	void *recv = map(self->of_qp.grant, IB_UVERBS_SHARE_RING_RECV, self->segs[1].length);
 	void *cq = map(self->of_cq.grant, IB_UVERBS_SHARE_RING_CQ, self->cq_seg.length);
@@ -94,7 +98,8 @@ TEST_F(rings, same_bytes) {
 	EXPECT_TRUE(are_same_bytes(&self->srq.ring, srq));
 }
 
-TEST_F(rings, info_follows_rights) {
+TEST_F(rings, info_follows_rights)
+{
 	struct import import = IMPORT_OF(self->of_qp.grant);
 	__u64 *bytes = import.info.ring_bytes;
 
@@ -109,7 +114,8 @@ TEST_F(rings, info_follows_rights) {
 	EXPECT_EQ(self->segs[1].length, bytes[IB_UVERBS_SHARE_RING_RECV]);
 }
 
-TEST_F(rings, mmap_wants_the_right) {
+TEST_F(rings, mmap_wants_the_right)
+{
 	uint64_t length = self->segs[0].length;
 	int sender, nobody;
 
@@ -121,7 +127,8 @@ TEST_F(rings, mmap_wants_the_right) {
 	EXPECT_EQ(EACCES, map_err(nobody, 0, length, PROT_READ, MAP_SHARED));
 }
 
-TEST_F(rings, mmap_outside) {
+TEST_F(rings, mmap_outside)
+{
 	uint64_t length = self->cq_seg.length;
 	off_t start = ring_start(IB_UVERBS_SHARE_RING_CQ);
 	int grant = self->of_cq.grant;
@@ -142,7 +149,8 @@ TEST_F(rings, mmap_outside) {
 }
 
 /* a mapping cannot become more than it was */
-TEST_F(rings, stays_as_it_is) {
+TEST_F(rings, stays_as_it_is)
+{
 	uint64_t length = self->cq_seg.length;
 	char *at = map(self->of_cq.grant, IB_UVERBS_SHARE_RING_CQ, length);
 
@@ -178,7 +186,8 @@ static int touch(volatile char *at)
 	return sig;
 }
 
-TEST_F(rings, revoke_takes_away) {
+TEST_F(rings, revoke_takes_away)
+{
 	uint64_t length = self->cq_seg.length;
 	char *at = map(self->of_cq.grant, IB_UVERBS_SHARE_RING_CQ, length);
 	char *untouched = map(self->of_cq.grant, IB_UVERBS_SHARE_RING_CQ, length);
@@ -207,7 +216,8 @@ static void touch_again(int sock, void *arg)
 }
 
 /* a child inherits the mapping, and loses it as well */
-TEST_F(rings, revoke_takes_away_from_children) {
+TEST_F(rings, revoke_takes_away_from_children)
+{
 	char *at = map(self->of_cq.grant, IB_UVERBS_SHARE_RING_CQ, self->cq_seg.length);
 	struct child child;
 
@@ -220,7 +230,8 @@ TEST_F(rings, revoke_takes_away_from_children) {
 }
 
 /* the pages outlive the object: no importer sees memory of somebody else */
-TEST_F(rings, destroyed_below_a_mapping) {
+TEST_F(rings, destroyed_below_a_mapping)
+{
 	char *at = map(self->of_qp.grant, IB_UVERBS_SHARE_RING_SEND, self->segs[0].length);
 
 	ASSERT_NE(MAP_FAILED, at);

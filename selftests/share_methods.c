@@ -20,7 +20,7 @@ void call_reg_mr(struct call *call, struct reg_mr *reg)
 	put_out(call, IB_UVERBS_ATTR_SHARE_REG_MR_RESP_RKEY, &reg->rkey, sizeof(reg->rkey));
 }
 
-void call_export(struct call *call, struct export *export)
+void call_export(struct call *call, struct export_args *export)
 {
 	call_init(call, IB_UVERBS_OBJECT_SHARE, IB_UVERBS_METHOD_SHARE_EXPORT);
 	put_handle(call, IB_UVERBS_ATTR_SHARE_EXPORT_HANDLE, 0);
@@ -133,7 +133,7 @@ int do_reg_mr(int fd, struct reg_mr *reg)
 	return run_new(fd, &call, &reg->handle);
 }
 
-int do_export(int fd, struct export *export)
+int do_export(int fd, struct export_args *export)
 {
 	struct call call;
 

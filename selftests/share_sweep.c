@@ -40,14 +40,14 @@ enum wrong {
 };
 
 #define ANY_ATTR [TWICE] = EINVAL, [RESERVED] = EINVAL
-#define ANY_HANDLE                                                         \
-	ANY_ATTR, [LONG] = EINVAL, [NO_SUCH_HANDLE] = ENOENT,              \
-		[NEGATIVE_HANDLE] = EINVAL
-#define ANY_FD                                                             \
-	ANY_ATTR, [LONG] = EINVAL, [FD_MINUS_1] = EBADF,                   \
-		[FD_CLOSED] = EBADF, [FD_TOO_BIG] = EINVAL,                \
-		[FD_PIPE] = EBADFD, [FD_NULL] = EBADFD, [FD_DIR] = EBADFD, \
-		[FD_DISK] = EBADFD, [FD_OTHER_UVERBS] = EBADFD
+#define ANY_HANDLE                                            \
+	ANY_ATTR, [LONG] = EINVAL, [NO_SUCH_HANDLE] = ENOENT, \
+		  [NEGATIVE_HANDLE] = EINVAL
+#define ANY_FD                                                               \
+	ANY_ATTR, [LONG] = EINVAL, [FD_MINUS_1] = EBADF,                     \
+		  [FD_CLOSED] = EBADF, [FD_TOO_BIG] = EINVAL,                \
+		  [FD_PIPE] = EBADFD, [FD_NULL] = EBADFD, [FD_DIR] = EBADFD, \
+		  [FD_DISK] = EBADFD, [FD_OTHER_UVERBS] = EBADFD
 #define ANY_OUT [PTR_NULL] = EFAULT, [PTR_UNMAPPED] = EFAULT, [PTR_READ_ONLY] = EFAULT
 
 /* 0: does not apply */
@@ -70,7 +70,6 @@ static const int expected[KINDS][WRONGS] = {
 	[OUT] = { ANY_ATTR, ANY_OUT, [SHORT] = EINVAL, [LONG] = EINVAL },
 	[OUT_STRUCT] = { ANY_ATTR, ANY_OUT, [SHORT] = EINVAL },
 };
-
 
 int sweep_init(struct sweep *sweep)
 {
@@ -188,7 +187,7 @@ static bool check(const struct sweep *sweep, struct call *call, int want, int id
 	after = count_all(sweep);
 	if (err == want && (before == after || !want))
 		return true;
-	fprintf(stderr, "# method %#x %d, attribute %d, wrong %d: want errno %d, got %d, left %ld\n",
+	fprintf(stderr, "# method %#x %d, attribute %d, wrong %d: want %d, got %d, left %ld\n",
 		call->hdr.object_id, call->hdr.method_id, id, wrong, want, err, after - before);
 	return false;
 }

@@ -11,9 +11,9 @@
 
 /* kinds of attributes */
 enum kind {
-	NEW,		 /* handle that is returned */
+	NEW, /* handle that is returned */
 	HANDLE,
-	ANY_OBJECT,	 /* handle of several types */
+	ANY_OBJECT, /* handle of several types */
 	GRANT,
 	CMD_FD,
 	MEMORY,
@@ -22,10 +22,10 @@ enum kind {
 	VALUE,
 	FLAGS,
 	STRUCT,
-	SEGMENTS,	 /* array of structs */
+	SEGMENTS, /* array of structs */
 	OUT,
-	OUT_STRUCT,	 /* may be longer */
-	KINDS,		 /* end of a table */
+	OUT_STRUCT, /* may be longer */
+	KINDS, /* end of a table */
 };
 
 /**

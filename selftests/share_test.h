@@ -35,8 +35,8 @@
 #define WAIT_MS 10000
 
 #define ACCESS_LOCAL IB_UVERBS_ACCESS_LOCAL_WRITE
-#define ACCESS_ALL                                                         \
-	(IB_UVERBS_ACCESS_LOCAL_WRITE | IB_UVERBS_ACCESS_REMOTE_WRITE |    \
+#define ACCESS_ALL                                                      \
+	(IB_UVERBS_ACCESS_LOCAL_WRITE | IB_UVERBS_ACCESS_REMOTE_WRITE | \
 	 IB_UVERBS_ACCESS_REMOTE_READ | IB_UVERBS_ACCESS_REMOTE_ATOMIC)
 
 /* share_call.c: one ioctl */
@@ -71,7 +71,7 @@ struct reg_mr {
 	uint32_t handle, lkey, rkey;
 };
 
-struct export {
+struct export_args {
 	int cmd_fd;
 	uint32_t object;
 	uint32_t rights;
@@ -85,13 +85,13 @@ struct export {
 };
 
 /* export @object_ of the file @fd_ with all rights and nothing else */
-#define EXPORT_OF(fd_, object_)                                            \
-	((struct export){ .cmd_fd = (fd_),                                 \
-			  .object = (object_),                             \
-			  .rights = ABSENT,                                \
-			  .mem_fd = -1,                                    \
-			  .access = ABSENT,                                \
-			  .grant = -1 })
+#define EXPORT_OF(fd_, object_)                     \
+	((struct export_args){ .cmd_fd = (fd_),     \
+			       .object = (object_), \
+			       .rights = ABSENT,    \
+			       .mem_fd = -1,        \
+			       .access = ABSENT,    \
+			       .grant = -1 })
 
 struct import {
 	int grant;
@@ -101,11 +101,11 @@ struct import {
 	struct ib_uverbs_share_info info;
 };
 
-#define IMPORT_OF(grant_)                                                  \
+#define IMPORT_OF(grant_) \
 	((struct import){ .grant = (grant_), .rights = ABSENT, .event = -1 })
 
 void call_reg_mr(struct call *call, struct reg_mr *reg);
-void call_export(struct call *call, struct export *export);
+void call_export(struct call *call, struct export_args *export);
 void call_derive(struct call *call, int grant, uint32_t rights, int *new_grant);
 void call_import(struct call *call, struct import *import);
 void call_kick(struct call *call, uint32_t handle, uint32_t flags);
@@ -118,7 +118,7 @@ void call_wake_slot(struct call *call, uint32_t handle, uint32_t slot);
 
 int do_query(int fd, struct ib_uverbs_share_caps *caps);
 int do_reg_mr(int fd, struct reg_mr *reg);
-int do_export(int fd, struct export *export);
+int do_export(int fd, struct export_args *export);
 int do_revoke(int fd, uint32_t handle);
 int do_derive(int fd, int grant, uint32_t rights, int *new_grant);
 int do_import(int fd, struct import *import);
@@ -220,12 +220,12 @@ bool poll_cq(struct rxe_queue_buf *ring, struct ib_uverbs_wc *wc);
 /* share_env.c: processes, files and what is left of them */
 
 /* true as soon as @cond is, false if it is not within WAIT_MS */
-#define wait_for(cond)                                                     \
-	({                                                                 \
-		int tries_ = WAIT_MS;                                      \
-		while (!(cond) && --tries_)                                \
-			usleep(1000);                                      \
-		tries_ != 0;                                               \
+#define wait_for(cond)                      \
+	({                                  \
+		int tries_ = WAIT_MS;       \
+		while (!(cond) && --tries_) \
+			usleep(1000);       \
+		tries_ != 0;                \
 	})
 
 /* a child; @sock is its or our end of a socket pair */
@@ -234,13 +234,13 @@ struct child {
 	int sock;
 };
 
-#define CHILD_CHECK(cond)                                                  \
-	do {                                                               \
-		if (!(cond)) {                                             \
-			fprintf(stderr, "# %s:%d: child: %s, errno %d\n",  \
-				__FILE__, __LINE__, #cond, errno);         \
-			_exit(1);                                          \
-		}                                                          \
+#define CHILD_CHECK(cond)                                                 \
+	do {                                                              \
+		if (!(cond)) {                                            \
+			fprintf(stderr, "# %s:%d: child: %s, errno %d\n", \
+				__FILE__, __LINE__, #cond, errno);        \
+			_exit(1);                                         \
+		}                                                         \
 	} while (0)
 
 int child_start(struct child *child, void (*run)(int sock, void *arg), void *arg);

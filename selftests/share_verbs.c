@@ -83,7 +83,7 @@ int mr_rereg_access(int fd, uint32_t handle, uint32_t access)
 {
 	struct ib_uverbs_rereg_mr in = {
 		.mr_handle = handle,
-		.flags = IB_UVERBS_ACCESS_REMOTE_READ,	/* IB_MR_REREG_ACCESS */
+		.flags = IB_UVERBS_ACCESS_REMOTE_READ, /* IB_MR_REREG_ACCESS */
 		.access_flags = access,
 	};
 	struct ib_uverbs_rereg_mr_resp out;
@@ -222,7 +222,9 @@ int qp_create(struct endpoint *ep, uint32_t type, const struct srq *srq, struct 
 	qp->handle = call.attr[0].data;
 	qp->send.mi = resp.sq_mi;
 	qp->recv.mi = resp.rq_mi;
-	return err ?: ring_map(ep->fd, &qp->send) ?: ring_map(ep->fd, &qp->recv);
+	if (!err)
+		err = ring_map(ep->fd, &qp->send);
+	return err ?: ring_map(ep->fd, &qp->recv);
 }
 
 /* of every object the destroy method is number 1 with the handle first, but for PD: 0 */

@@ -11,14 +11,16 @@
 
 #define SLOTS IB_UVERBS_SHARE_MAX_SLOTS
 
-FIXTURE(slots) {
+FIXTURE(slots)
+{
 	int exporter, fd;
-	struct export export;
+	struct export_args export;
 	struct import first;
 	int event;
 };
 
-FIXTURE_SETUP(slots) {
+FIXTURE_SETUP(slots)
+{
 	self->exporter = dev_open("rxe0");
 	self->fd = dev_open("rxe0");
 	ASSERT_LE(0, self->exporter);
@@ -31,7 +33,8 @@ FIXTURE_SETUP(slots) {
 	test_import(self->fd, &self->first);
 }
 
-FIXTURE_TEARDOWN(slots) {
+FIXTURE_TEARDOWN(slots)
+{
 	close(self->fd);
 	close(self->exporter);
 }
@@ -43,7 +46,8 @@ static int state_of(FIXTURE_DATA(slots) *self, uint32_t slot)
 	return do_query_slot(self->fd, self->first.handle, slot, &out) ? -1 : (int)out.state;
 }
 
-TEST_F(slots, own) {
+TEST_F(slots, own)
+{
 	struct ib_uverbs_share_slot slot;
 
 	memset(&slot, 0xff, sizeof(slot));
@@ -60,7 +64,8 @@ TEST_F(slots, own) {
 	EXPECT_EQ(0, slot.pid);
 }
 
-TEST_F(slots, all_taken) {
+TEST_F(slots, all_taken)
+{
 	struct import import[SLOTS];
 	uint32_t i;
 
@@ -81,7 +86,8 @@ TEST_F(slots, all_taken) {
 	test_err_import(ENOSPC, self->fd, &import[17]);
 }
 
-TEST_F(slots, wake) {
+TEST_F(slots, wake)
+{
 	int event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	struct import second = IMPORT_OF(self->export.grant);
 
@@ -110,7 +116,8 @@ TEST_F(slots, wake) {
 	EXPECT_EQ(0, event_count(event));
 }
 
-TEST_F(slots, revoke_wakes) {
+TEST_F(slots, revoke_wakes)
+{
 	test_revoke(self->exporter, self->export.handle);
 	EXPECT_EQ(1, event_count(self->event));
 	test_err_wake_slot(ENOLINK, self->fd, self->first.handle, 0);
@@ -131,7 +138,8 @@ static void join(int sock, void *arg)
 	hear(sock);
 }
 
-TEST_F(slots, other_process) {
+TEST_F(slots, other_process)
+{
 	struct ib_uverbs_share_slot slot;
 	struct child child;
 
@@ -149,7 +157,7 @@ TEST_F(slots, other_process) {
 
 struct family {
 	int grant;
-	int keep[2];	/* the grandchild lives until its writer is closed */
+	int keep[2]; /* the grandchild lives until its writer is closed */
 };
 
 /* dies and leaves a child that holds its uverbs file */
@@ -172,7 +180,8 @@ static void join_and_fork(int sock, void *arg)
 	hear(sock);
 }
 
-TEST_F(slots, dead_while_a_child_holds_the_file) {
+TEST_F(slots, dead_while_a_child_holds_the_file)
+{
 	struct family family = { .grant = self->export.grant };
 	struct child child;
 

@@ -9,17 +9,19 @@
 #include "kselftest_harness.h"
 #include "share_test.h"
 
-FIXTURE(srq) {
+FIXTURE(srq)
+{
 	struct endpoint ep;
 	struct srq srq;
 	int fd;
-	struct export export, of_qp;
+	struct export_args export, of_qp;
 	struct ib_uverbs_share_segment seg;
 	uint32_t kick;
 	struct reg_mr mr;
 };
 
-FIXTURE_SETUP(srq) {
+FIXTURE_SETUP(srq)
+{
 	struct import import;
 
 	test_ok(endpoint_open(&self->ep, "rxe0", IB_UVERBS_QPT_RC));
@@ -41,18 +43,22 @@ FIXTURE_SETUP(srq) {
 	self->kick = import.handle;
 
 	self->mr = (struct reg_mr){
-		.pd = self->ep.pd, .fd = memfd(2 * PAGE), .length = 2 * PAGE,
+		.pd = self->ep.pd,
+		.fd = memfd(2 * PAGE),
+		.length = 2 * PAGE,
 		.access = ACCESS_LOCAL,
 	};
 	test_reg_mr(self->ep.fd, &self->mr);
 }
 
-FIXTURE_TEARDOWN(srq) {
+FIXTURE_TEARDOWN(srq)
+{
 	close(self->fd);
 	endpoint_close(&self->ep);
 }
 
-TEST_F(srq, receive) {
+TEST_F(srq, receive)
+{
 	struct rxe_sge from = { .addr = 0, .length = 5, .lkey = self->mr.lkey };
 	struct rxe_sge to = { .addr = PAGE, .length = PAGE, .lkey = self->mr.lkey };
 	off_t offset = (off_t)IB_UVERBS_SHARE_RING_SRQ << IB_UVERBS_SHARE_RING_SHIFT;
@@ -80,7 +86,8 @@ TEST_F(srq, receive) {
 }
 
 /* such a QP has no receive queue of its own */
-TEST_F(srq, no_kick_for_receives) {
+TEST_F(srq, no_kick_for_receives)
+{
 	test_err_kick(EINVAL, self->fd, self->kick, IB_UVERBS_SHARE_KICK_RECV);
 	EXPECT_EQ(NULL, self->ep.qp.recv.buf);
 }

@@ -12,23 +12,34 @@
 #include "kselftest_harness.h"
 #include "share_sweep.h"
 
-#define ATTR(id_, kind_) { .id = (id_), .kind = (kind_) }
-#define OPTIONAL(id_, kind_) { .id = (id_), .kind = (kind_), .optional = true }
+#define ATTR(id_, kind_)                     \
+	{                                    \
+		.id = (id_), .kind = (kind_) \
+	}
+#define OPTIONAL(id_, kind_)                                   \
+	{                                                      \
+		.id = (id_), .kind = (kind_), .optional = true \
+	}
 /* a handle, and one of another type */
-#define OBJECT(id_, other_) { .id = (id_), .kind = HANDLE, .other = (other_) }
+#define OBJECT(id_, other_)                                    \
+	{                                                      \
+		.id = (id_), .kind = HANDLE, .other = (other_) \
+	}
 
-FIXTURE(uapi) {
+FIXTURE(uapi)
+{
 	struct endpoint ep;
 	struct cq spare_cq;
 	struct sweep sweep;
 	int event;
-	struct export of_qp, of_cq, of_context;
+	struct export_args of_qp, of_cq, of_context;
 	struct import qp, cq, context;
 	struct reg_mr mr;
 	struct call call;
 };
 
-FIXTURE_SETUP(uapi) {
+FIXTURE_SETUP(uapi)
+{
 	test_ok(endpoint_open(&self->ep, "rxe0", IB_UVERBS_QPT_RC));
 	test_ok(cq_create(self->ep.fd, 16, -1, &self->spare_cq));
 	self->event = eventfd(0, EFD_CLOEXEC);
@@ -64,11 +75,13 @@ FIXTURE_SETUP(uapi) {
 	test_reg_mr(self->ep.fd, &self->mr);
 }
 
-FIXTURE_TEARDOWN(uapi) {
+FIXTURE_TEARDOWN(uapi)
+{
 	sweep_exit();
 }
 
-TEST_F(uapi, query) {
+TEST_F(uapi, query)
+{
 	const struct attr_row rows[] = {
 		ATTR(IB_UVERBS_ATTR_SHARE_QUERY_CAPS, OUT_STRUCT),
 		{ .kind = KINDS },
@@ -80,7 +93,8 @@ TEST_F(uapi, query) {
 	EXPECT_EQ(0, sweep_run(&self->sweep, &self->call, rows));
 }
 
-TEST_F(uapi, reg_mr) {
+TEST_F(uapi, reg_mr)
+{
 	const struct attr_row rows[] = {
 		ATTR(IB_UVERBS_ATTR_SHARE_REG_MR_HANDLE, NEW),
 		OBJECT(IB_UVERBS_ATTR_SHARE_REG_MR_PD, self->ep.cq.handle),
@@ -99,20 +113,23 @@ TEST_F(uapi, reg_mr) {
 	EXPECT_EQ(0, sweep_run(&self->sweep, &self->call, rows));
 }
 
-TEST_F(uapi, export_cq) {
+TEST_F(uapi, export_cq)
+{
 	struct ib_uverbs_share_segment seg =
 		ring_segment(&self->spare_cq.ring, IB_UVERBS_SHARE_RING_CQ);
 	const struct attr_row rows[] = {
 		ATTR(IB_UVERBS_ATTR_SHARE_EXPORT_HANDLE, NEW),
-		{ .id = IB_UVERBS_ATTR_SHARE_EXPORT_OBJECT, .kind = ANY_OBJECT,
-		  .optional = true, .other = self->qp.handle },
+		{ .id = IB_UVERBS_ATTR_SHARE_EXPORT_OBJECT,
+		  .kind = ANY_OBJECT,
+		  .optional = true,
+		  .other = self->qp.handle },
 		ATTR(IB_UVERBS_ATTR_SHARE_EXPORT_CMD_FD, CMD_FD),
 		OPTIONAL(IB_UVERBS_ATTR_SHARE_EXPORT_RIGHTS, FLAGS),
 		OPTIONAL(IB_UVERBS_ATTR_SHARE_EXPORT_RINGS, SEGMENTS),
 		ATTR(IB_UVERBS_ATTR_SHARE_EXPORT_RESP_FD, OUT),
 		{ .kind = KINDS },
 	};
-	struct export export = EXPORT_OF(self->ep.fd, self->spare_cq.handle);
+	struct export_args export = EXPORT_OF(self->ep.fd, self->spare_cq.handle);
 
 	export.rights = IB_UVERBS_SHARE_POLL;
 	export.segs = &seg;
@@ -121,17 +138,20 @@ TEST_F(uapi, export_cq) {
 	EXPECT_EQ(0, sweep_run(&self->sweep, &self->call, rows));
 }
 
-TEST_F(uapi, export_mr) {
+TEST_F(uapi, export_mr)
+{
 	const struct attr_row rows[] = {
-		{ .id = IB_UVERBS_ATTR_SHARE_EXPORT_OBJECT, .kind = ANY_OBJECT,
-		  .optional = true, .other = self->of_qp.handle },
+		{ .id = IB_UVERBS_ATTR_SHARE_EXPORT_OBJECT,
+		  .kind = ANY_OBJECT,
+		  .optional = true,
+		  .other = self->of_qp.handle },
 		ATTR(IB_UVERBS_ATTR_SHARE_EXPORT_MEM_FD, MEMORY),
 		ATTR(IB_UVERBS_ATTR_SHARE_EXPORT_MEM_OFFSET, VALUE),
 		OPTIONAL(IB_UVERBS_ATTR_SHARE_EXPORT_ACCESS, FLAGS),
 		ATTR(IB_UVERBS_ATTR_SHARE_EXPORT_RESP_FD, OUT),
 		{ .kind = KINDS },
 	};
-	struct export export = EXPORT_OF(self->ep.fd, self->mr.handle);
+	struct export_args export = EXPORT_OF(self->ep.fd, self->mr.handle);
 
 	export.mem_fd = self->sweep.memfd;
 	export.access = ACCESS_LOCAL;
@@ -144,7 +164,8 @@ TEST_F(uapi, export_mr) {
 	EXPECT_EQ(EINVAL, call_run(self->ep.fd, &self->call));
 }
 
-TEST_F(uapi, derive) {
+TEST_F(uapi, derive)
+{
 	const struct attr_row rows[] = {
 		ATTR(IB_UVERBS_ATTR_SHARE_DERIVE_GRANT, GRANT),
 		OPTIONAL(IB_UVERBS_ATTR_SHARE_DERIVE_RIGHTS, FLAGS),
@@ -157,7 +178,8 @@ TEST_F(uapi, derive) {
 	EXPECT_EQ(0, sweep_run(&self->sweep, &self->call, rows));
 }
 
-TEST_F(uapi, revoke) {
+TEST_F(uapi, revoke)
+{
 	const struct attr_row rows[] = {
 		OBJECT(IB_UVERBS_ATTR_SHARE_REVOKE_HANDLE, self->qp.handle),
 		{ .kind = KINDS },
@@ -169,7 +191,8 @@ TEST_F(uapi, revoke) {
 	EXPECT_EQ(ENOENT, do_revoke(self->ep.fd, self->of_qp.handle));
 }
 
-TEST_F(uapi, import_context) {
+TEST_F(uapi, import_context)
+{
 	const struct attr_row rows[] = {
 		ATTR(IB_UVERBS_ATTR_IMPORT_CREATE_HANDLE, NEW),
 		ATTR(IB_UVERBS_ATTR_IMPORT_CREATE_GRANT, GRANT),
@@ -187,7 +210,8 @@ TEST_F(uapi, import_context) {
 }
 
 /* the slots of the imports that failed are free again */
-TEST_F(uapi, failed_import_has_no_slot) {
+TEST_F(uapi, failed_import_has_no_slot)
+{
 	struct import import = IMPORT_OF(self->of_context.grant);
 	int i;
 
@@ -199,7 +223,8 @@ TEST_F(uapi, failed_import_has_no_slot) {
 	EXPECT_EQ(1, import.info.slot);
 }
 
-TEST_F(uapi, release) {
+TEST_F(uapi, release)
+{
 	const struct attr_row rows[] = {
 		OBJECT(IB_UVERBS_ATTR_IMPORT_RELEASE_HANDLE, self->of_qp.handle),
 		{ .kind = KINDS },
@@ -211,7 +236,8 @@ TEST_F(uapi, release) {
 	EXPECT_EQ(ENOENT, do_release(self->ep.fd, self->qp.handle));
 }
 
-TEST_F(uapi, kick) {
+TEST_F(uapi, kick)
+{
 	const struct attr_row rows[] = {
 		OBJECT(IB_UVERBS_ATTR_IMPORT_KICK_HANDLE, self->of_qp.handle),
 		ATTR(IB_UVERBS_ATTR_IMPORT_KICK_FLAGS, FLAGS),
@@ -226,7 +252,8 @@ TEST_F(uapi, kick) {
 	test_err_kick(EINVAL, self->ep.fd, self->context.handle, IB_UVERBS_SHARE_KICK_SEND);
 }
 
-TEST_F(uapi, arm) {
+TEST_F(uapi, arm)
+{
 	const struct attr_row rows[] = {
 		OBJECT(IB_UVERBS_ATTR_IMPORT_ARM_HANDLE, self->of_qp.handle),
 		OPTIONAL(IB_UVERBS_ATTR_IMPORT_ARM_FLAGS, FLAGS),
@@ -238,7 +265,8 @@ TEST_F(uapi, arm) {
 	test_err_arm(EINVAL, self->ep.fd, self->qp.handle, 0);
 }
 
-TEST_F(uapi, modify_qp) {
+TEST_F(uapi, modify_qp)
+{
 	const struct attr_row rows[] = {
 		OBJECT(IB_UVERBS_ATTR_IMPORT_MODIFY_QP_HANDLE, self->of_qp.handle),
 		ATTR(IB_UVERBS_ATTR_IMPORT_MODIFY_QP_ATTR, STRUCT),
@@ -251,7 +279,8 @@ TEST_F(uapi, modify_qp) {
 	test_err_modify(EINVAL, self->ep.fd, self->cq.handle, &attr);
 }
 
-TEST_F(uapi, query_qp) {
+TEST_F(uapi, query_qp)
+{
 	struct ib_uverbs_qp_attr attr;
 	const struct attr_row rows[] = {
 		OBJECT(IB_UVERBS_ATTR_IMPORT_QUERY_QP_HANDLE, self->of_qp.handle),
@@ -264,7 +293,8 @@ TEST_F(uapi, query_qp) {
 	test_err_query_qp(EINVAL, self->ep.fd, self->cq.handle, &attr);
 }
 
-TEST_F(uapi, query_slot) {
+TEST_F(uapi, query_slot)
+{
 	struct ib_uverbs_share_slot slot;
 	const struct attr_row rows[] = {
 		OBJECT(IB_UVERBS_ATTR_IMPORT_QUERY_SLOT_HANDLE, self->of_qp.handle),
@@ -280,7 +310,8 @@ TEST_F(uapi, query_slot) {
 			    IB_UVERBS_SHARE_MAX_SLOTS, &slot);
 }
 
-TEST_F(uapi, wake_slot) {
+TEST_F(uapi, wake_slot)
+{
 	const struct attr_row rows[] = {
 		OBJECT(IB_UVERBS_ATTR_IMPORT_WAKE_SLOT_HANDLE, self->of_qp.handle),
 		ATTR(IB_UVERBS_ATTR_IMPORT_WAKE_SLOT_SLOT, VALUE),

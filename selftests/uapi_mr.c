@@ -13,13 +13,14 @@
 #define FILE_BYTES (PAGES * PAGE)
 #define LAST_PAGE (-PAGE)
 
-FIXTURE(uapi_mr) {
+FIXTURE(uapi_mr)
+{
 	int fd;
 	uint32_t pd;
 	struct cq cq;
 	int mem, read_only, write_only;
 	struct reg_mr mr;
-	struct export export;
+	struct export_args export;
 };
 
 static int reopen(int fd, int flags)
@@ -30,7 +31,8 @@ static int reopen(int fd, int flags)
 	return open(path, flags | O_CLOEXEC);
 }
 
-FIXTURE_SETUP(uapi_mr) {
+FIXTURE_SETUP(uapi_mr)
+{
 	self->fd = dev_open("rxe0");
 	ASSERT_LE(0, self->fd);
 	test_ok(pd_alloc(self->fd, &self->pd));
@@ -54,7 +56,8 @@ FIXTURE_SETUP(uapi_mr) {
 	self->export.access = ACCESS_LOCAL | IB_UVERBS_ACCESS_REMOTE_READ;
 }
 
-FIXTURE_TEARDOWN(uapi_mr) {
+FIXTURE_TEARDOWN(uapi_mr)
+{
 	EXPECT_EQ(0, close(self->fd));
 }
 
@@ -83,7 +86,8 @@ static const struct range_row ranges[] = {
 	{ 0, PAGE, 0, ACCESS_LOCAL | IB_UVERBS_ACCESS_HUGETLB, EINVAL },
 };
 
-TEST_F(uapi_mr, ranges) {
+TEST_F(uapi_mr, ranges)
+{
 	const struct range_row *row;
 	struct reg_mr reg;
 
@@ -96,7 +100,8 @@ TEST_F(uapi_mr, ranges) {
 			.iova = row->iova,
 			.access = row->access,
 		};
-		EXPECT_EQ(row->err, do_reg_mr(self->fd, &reg)) {
+		EXPECT_EQ(row->err, do_reg_mr(self->fd, &reg))
+		{
 			TH_LOG("row %zd", row - ranges);
 		}
 	}
@@ -115,7 +120,8 @@ static const struct range_row grant_ranges[] = {
 	{ 0, PAGE, 0, ACCESS_LOCAL | IB_UVERBS_ACCESS_RELAXED_ORDERING, 0 },
 };
 
-TEST_F(uapi_mr, grant_ranges) {
+TEST_F(uapi_mr, grant_ranges)
+{
 	const struct range_row *row;
 	struct reg_mr reg;
 
@@ -129,15 +135,17 @@ TEST_F(uapi_mr, grant_ranges) {
 			.iova = row->iova,
 			.access = row->access,
 		};
-		EXPECT_EQ(row->err, do_reg_mr(self->fd, &reg)) {
+		EXPECT_EQ(row->err, do_reg_mr(self->fd, &reg))
+		{
 			TH_LOG("row %zd", row - grant_ranges);
 		}
 	}
 	EXPECT_EQ(3, count_handles(self->fd, UVERBS_OBJECT_MR));
 }
 
-TEST_F(uapi_mr, grants_that_are_no_good) {
-	struct export of_cq = EXPORT_OF(self->fd, self->cq.handle);
+TEST_F(uapi_mr, grants_that_are_no_good)
+{
+	struct export_args of_cq = EXPORT_OF(self->fd, self->cq.handle);
 	int narrow;
 
 	test_export(self->fd, &of_cq);
@@ -157,7 +165,8 @@ TEST_F(uapi_mr, grants_that_are_no_good) {
 	test_err_reg_mr(ENOLINK, self->fd, &self->mr);
 }
 
-TEST_F(uapi_mr, mode_of_the_file) {
+TEST_F(uapi_mr, mode_of_the_file)
+{
 	bool can_read_only = is_kernel_at_least(6, 2);
 
 	self->mr.fd = self->write_only;
@@ -184,7 +193,8 @@ static int register_sealed(FIXTURE_DATA(uapi_mr) *self, int seal, uint64_t acces
 	return err;
 }
 
-TEST_F(uapi_mr, seals) {
+TEST_F(uapi_mr, seals)
+{
 	/* 6.1 wants to write to all that it registers; 6.7 lets sealed memory be mapped shared */
 	int read = is_kernel_at_least(6, 7) ? 0 : EPERM;
 
@@ -196,7 +206,8 @@ TEST_F(uapi_mr, seals) {
 }
 
 /* a region of sealed memory cannot be made of a grant either */
-TEST_F(uapi_mr, seal_after_export) {
+TEST_F(uapi_mr, seal_after_export)
+{
 	struct reg_mr reg = self->mr;
 
 	test_export(self->fd, &self->export);
@@ -206,8 +217,9 @@ TEST_F(uapi_mr, seal_after_export) {
 	test_err_reg_mr(EPERM, self->fd, &reg);
 }
 
-TEST_F(uapi_mr, export_values) {
-	struct export export = self->export;
+TEST_F(uapi_mr, export_values)
+{
+	struct export_args export = self->export;
 
 	export.object = self->pd;
 	test_err_export(EINVAL, self->fd, &export);
@@ -243,8 +255,9 @@ TEST_F(uapi_mr, export_values) {
 }
 
 /* a share is an object of the file as well */
-TEST_F(uapi_mr, export_of_a_share) {
-	struct export export = self->export, again;
+TEST_F(uapi_mr, export_of_a_share)
+{
+	struct export_args export = self->export, again;
 
 	test_export(self->fd, &export);
 	again = EXPORT_OF(self->fd, export.handle);

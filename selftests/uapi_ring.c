@@ -10,13 +10,15 @@
 
 #define KERNEL_END 0x7ffffffff000ULL
 
-FIXTURE(uapi_ring) {
+FIXTURE(uapi_ring)
+{
 	struct endpoint ep, other;
 	struct ib_uverbs_share_segment cq, segs[5];
-	struct export export;
+	struct export_args export;
 };
 
-FIXTURE_SETUP(uapi_ring) {
+FIXTURE_SETUP(uapi_ring)
+{
 	test_ok(endpoint_open(&self->ep, "rxe0", IB_UVERBS_QPT_RC));
 	test_ok(endpoint_open(&self->other, "rxe0", IB_UVERBS_QPT_RC));
 	self->cq = ring_segment(&self->ep.cq.ring, IB_UVERBS_SHARE_RING_CQ);
@@ -26,7 +28,8 @@ FIXTURE_SETUP(uapi_ring) {
 }
 
 /* nothing is left: what was not exported can be destroyed, what was can be exported */
-FIXTURE_TEARDOWN(uapi_ring) {
+FIXTURE_TEARDOWN(uapi_ring)
+{
 	self->segs[0] = self->cq;
 	self->export.nsegs = 1;
 	self->export.object = self->ep.cq.handle;
@@ -60,7 +63,8 @@ static const struct segment_row rows[] = {
 	{ 0, IB_UVERBS_SHARE_MAX_RING_BYTES, IB_UVERBS_SHARE_RING_CQ, 0, EFAULT },
 };
 
-TEST_F(uapi_ring, values) {
+TEST_F(uapi_ring, values)
+{
 	const struct segment_row *row;
 
 	for (row = rows; row < rows + ARRAY_SIZE(rows); row++) {
@@ -70,7 +74,8 @@ TEST_F(uapi_ring, values) {
 			.ring = row->ring,
 			.reserved = row->reserved,
 		};
-		EXPECT_EQ(row->err, do_export(self->ep.fd, &self->export)) {
+		EXPECT_EQ(row->err, do_export(self->ep.fd, &self->export))
+		{
 			TH_LOG("row %zd", row - rows);
 		}
 	}
@@ -84,7 +89,8 @@ static int export_at(FIXTURE_DATA(uapi_ring) *self, uint64_t addr, uint64_t leng
 	return do_export(self->ep.fd, &self->export);
 }
 
-TEST_F(uapi_ring, addresses) {
+TEST_F(uapi_ring, addresses)
+{
 	EXPECT_EQ(EFAULT, export_at(self, 0, PAGE));
 	EXPECT_EQ(EFAULT, export_at(self, KERNEL_END, PAGE));
 	EXPECT_EQ(EFAULT, export_at(self, KERNEL_END - PAGE, 2 * PAGE));
@@ -94,13 +100,15 @@ TEST_F(uapi_ring, addresses) {
 }
 
 /* one byte of each would be in the wrong hands */
-TEST_F(uapi_ring, partial_overlap) {
+TEST_F(uapi_ring, partial_overlap)
+{
 	EXPECT_EQ(EFAULT, export_at(self, self->cq.addr, self->cq.length + PAGE));
 	EXPECT_EQ(EFAULT, export_at(self, self->cq.addr - PAGE, 2 * PAGE));
 	EXPECT_EQ(EFAULT, export_at(self, self->cq.addr + self->cq.length, PAGE));
 }
 
-TEST_F(uapi_ring, hole_in_the_mapping) {
+TEST_F(uapi_ring, hole_in_the_mapping)
+{
 	ASSERT_LE(2 * PAGE, self->cq.length);
 	ASSERT_EQ(0, munmap((char *)self->ep.cq.ring.buf + PAGE, PAGE));
 	EXPECT_EQ(EFAULT, export_at(self, self->cq.addr, self->cq.length));
@@ -109,7 +117,8 @@ TEST_F(uapi_ring, hole_in_the_mapping) {
 	self->cq.length = PAGE;
 }
 
-TEST_F(uapi_ring, memory_that_is_no_ring) {
+TEST_F(uapi_ring, memory_that_is_no_ring)
+{
 	int mem = memfd(PAGE), flags = MAP_ANONYMOUS, huge;
 	void *map;
 
@@ -128,7 +137,8 @@ TEST_F(uapi_ring, memory_that_is_no_ring) {
 	EXPECT_EQ(EFAULT, export_at(self, (uintptr_t)map, PAGE));
 }
 
-TEST_F(uapi_ring, rings_of_others) {
+TEST_F(uapi_ring, rings_of_others)
+{
 	uint32_t ring = IB_UVERBS_SHARE_RING_CQ;
 	uint64_t offset = (uint64_t)ring << IB_UVERBS_SHARE_RING_SHIFT;
 	void *map;
@@ -144,7 +154,8 @@ TEST_F(uapi_ring, rings_of_others) {
 	test_revoke(self->ep.fd, self->export.handle);
 }
 
-TEST_F(uapi_ring, several) {
+TEST_F(uapi_ring, several)
+{
 	struct ib_uverbs_share_segment send =
 		ring_segment(&self->ep.qp.send, IB_UVERBS_SHARE_RING_SEND);
 	struct ib_uverbs_share_segment recv =
@@ -171,7 +182,8 @@ TEST_F(uapi_ring, several) {
 	test_revoke(self->ep.fd, self->export.handle);
 }
 
-TEST_F(uapi_ring, objects_without_rings) {
+TEST_F(uapi_ring, objects_without_rings)
+{
 	self->segs[0] = self->cq;
 	self->export.object = self->ep.pd;
 	test_err_export(EOPNOTSUPP, self->ep.fd, &self->export);
@@ -181,7 +193,8 @@ TEST_F(uapi_ring, objects_without_rings) {
 	test_err_export(EOPNOTSUPP, self->ep.fd, &self->export);
 }
 
-TEST_F(uapi_ring, no_segments) {
+TEST_F(uapi_ring, no_segments)
+{
 	self->export.nsegs = 0;
 	test_export(self->ep.fd, &self->export);
 	test_revoke(self->ep.fd, self->export.handle);
