@@ -15,26 +15,14 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#include <infiniband/share.h>
+#include "share_library.h"
 
-#define GID_INDEX 1
 #define MESSAGES 200 /* of each process and in each direction */
 #define SIZE 64
 #define LIMIT_S 60
-#define ACCESS (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ)
 
 #define SEND_TAG 0x5e4d0000U
 #define RECV_TAG 0x4ecf0000U
-
-#define CHECK(cond)                                                     \
-	do {                                                            \
-		if (!(cond)) {                                          \
-			printf("# %s:%d: %s: errno %d, %s\n", __func__, \
-			       __LINE__, #cond, errno,                  \
-			       ibv_share_last_error());                 \
-			return 1;                                       \
-		}                                                       \
-	} while (0)
 
 /* What both processes have: the QP, and memory to send from and receive to. */
 struct side {
@@ -57,20 +45,6 @@ struct peer {
 	int sent, done, received;
 };
 
-static struct ibv_context *open_device(const char *name)
-{
-	struct ibv_device **list = ibv_get_device_list(NULL);
-	struct ibv_context *context = NULL;
-	int i;
-
-	for (i = 0; list && list[i] && !context; i++)
-		if (!strcmp(ibv_get_device_name(list[i]), name))
-			context = ibv_open_device(list[i]);
-	if (list)
-		ibv_free_device_list(list);
-	return context;
-}
-
 static int out_of_time(void)
 {
 	static time_t end;
@@ -80,37 +54,6 @@ static int out_of_time(void)
 	if (!end)
 		end = now.tv_sec + LIMIT_S;
 	return now.tv_sec > end;
-}
-
-static int connect_qp(struct ibv_qp *qp, int shared, uint32_t to,
-		      const union ibv_gid *gid)
-{
-	int (*modify)(struct ibv_qp * qp, struct ibv_qp_attr * attr, int mask) =
-		shared ? ibv_share_modify_qp : ibv_modify_qp;
-	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_INIT,
-		.port_num = 1,
-		.qp_access_flags = ACCESS,
-		.path_mtu = IBV_MTU_1024,
-		.dest_qp_num = to,
-		.max_dest_rd_atomic = 1,
-		.max_rd_atomic = 1,
-		.min_rnr_timer = 12,
-		.timeout = 14,
-		.retry_cnt = 7,
-		.rnr_retry = 7,
-		.ah_attr = { .is_global = 1, .port_num = 1 },
-	};
-
-	attr.ah_attr.grh.dgid = *gid;
-	attr.ah_attr.grh.sgid_index = GID_INDEX;
-	attr.ah_attr.grh.hop_limit = 1;
-	CHECK(!modify(qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS));
-	attr.qp_state = IBV_QPS_RTR;
-	CHECK(!modify(qp, &attr, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER));
-	attr.qp_state = IBV_QPS_RTS;
-	CHECK(!modify(qp, &attr, IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC));
-	return 0;
 }
 
 static int peer_post_recv(struct peer *p)
@@ -124,11 +67,11 @@ static int peer_post_recv(struct peer *p)
 static int peer_open(struct peer *p)
 {
 	struct ibv_qp_init_attr init = {
-		.cap = { .max_send_wr = 32, .max_recv_wr = 64, .max_send_sge = 1, .max_recv_sge = 1 },
+		.cap = { 32, 64, 1, 1, 0 },
 		.qp_type = IBV_QPT_RC,
 	};
 
-	CHECK(p->context = open_device("rxe1"));
+	CHECK(p->context = lib_open("rxe1"));
 	CHECK(p->pd = ibv_alloc_pd(p->context));
 	CHECK(p->cq = ibv_create_cq(p->context, 128, NULL, NULL, 0));
 	init.send_cq = init.recv_cq = p->cq;
@@ -141,7 +84,13 @@ static int peer_open(struct peer *p)
 static int peer_step(struct peer *p)
 {
 	struct ibv_sge sge = { (uintptr_t)p->buf, SIZE, p->mr->lkey };
-	struct ibv_send_wr wr = { .sg_list = &sge, .num_sge = 1, .wr_id = 1, .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED }, *bad;
+	struct ibv_send_wr wr = {
+		.sg_list = &sge,
+		.num_sge = 1,
+		.opcode = IBV_WR_SEND,
+		.send_flags = IBV_SEND_SIGNALED,
+	};
+	struct ibv_send_wr *bad;
 	struct ibv_wc wc[16];
 	int i, n = ibv_poll_cq(p->cq, 16, wc);
 
@@ -166,7 +115,13 @@ static int side_post(struct side *s)
 {
 	struct ibv_sge sge = { (uintptr_t)s->mr->addr + s->id * SIZE, SIZE,
 			       s->mr->lkey };
-	struct ibv_send_wr send = { .sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED }, *bad;
+	struct ibv_send_wr send = {
+		.sg_list = &sge,
+		.num_sge = 1,
+		.opcode = IBV_WR_SEND,
+		.send_flags = IBV_SEND_SIGNALED,
+	};
+	struct ibv_send_wr *bad;
 	struct ibv_recv_wr recv = { .sg_list = &sge, .num_sge = 1 }, *bad_recv;
 	int ret;
 
@@ -233,7 +188,7 @@ static int side_run(struct side *s, struct peer *peer)
 
 static int worker(int sock)
 {
-	struct ibv_context *context = open_device("rxe0");
+	struct ibv_context *context = lib_open("rxe0");
 	struct ibv_share_context *ctx;
 	struct side s = { .id = 1 };
 
@@ -261,13 +216,13 @@ struct server {
 static int server_open(struct server *v)
 {
 	struct ibv_qp_init_attr init = {
-		.cap = { .max_send_wr = 32, .max_recv_wr = 32, .max_send_sge = 1, .max_recv_sge = 1 },
+		.cap = { 32, 32, 1, 1, 0 },
 		.qp_type = IBV_QPT_RC,
 	};
 	int fd = memfd_create("buffer", MFD_CLOEXEC);
 
 	CHECK(fd >= 0 && !ftruncate(fd, 4096));
-	CHECK(v->context = open_device("rxe0"));
+	CHECK(v->context = lib_open("rxe0"));
 	CHECK(v->ctx = ibv_share_open(v->context, NULL));
 	CHECK(v->pd = ibv_share_alloc_pd(v->ctx));
 	CHECK(v->s.cq = ibv_share_create_cq(v->ctx, 128, NULL, NULL, 0));
@@ -288,8 +243,8 @@ static int server_connect(struct server *v, struct peer *p)
 	CHECK(!peer_open(p));
 	CHECK(!ibv_query_gid(v->context, 1, GID_INDEX, &gid0));
 	CHECK(!ibv_query_gid(p->context, 1, GID_INDEX, &gid1));
-	CHECK(!connect_qp(v->s.qp, 1, p->qp->qp_num, &gid1));
-	CHECK(!connect_qp(p->qp, 0, v->s.qp->qp_num, &gid0));
+	CHECK(!lib_connect(v->s.qp, 1, p->qp->qp_num, &gid1));
+	CHECK(!lib_connect(p->qp, 0, v->s.qp->qp_num, &gid0));
 	for (i = 0; i < 64; i++)
 		CHECK(!peer_post_recv(p));
 	return 0;

@@ -43,7 +43,7 @@ struct ibv_comp_channel *share_channel_receive(struct ibv_share_context *ctx,
 		share_error(ENOMEM, "out of memory");
 		return NULL;
 	}
-	channel->ibv.context = &ctx->fake;
+	channel->ibv.context = ctx->fake;
 	channel->ibv.fd = fd;
 	channel->place = place;
 	channel->next = ctx->channels;

@@ -16,13 +16,6 @@
 static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct ibv_share_context *all_contexts;
 
-struct ibv_share_context *share_context_of(struct ibv_context *context)
-{
-	if (!context || context->ops.poll_cq != share_op_poll_cq)
-		return NULL;
-	return share_container_of(context, struct ibv_share_context, fake);
-}
-
 int share_context_check(const struct ibv_share_context *ctx)
 {
 	if (!ctx->forked)
@@ -97,65 +90,32 @@ static void list_del(struct ibv_share_context *ctx)
 	pthread_mutex_unlock(&all_lock);
 }
 
-/*
- * libibverbs has the larger part of a context in front of what applications
- * see, and how large that is only it knows.
- */
-static size_t headroom(struct ibv_context *real)
-{
-	struct verbs_context *vctx = verbs_get_ctx(real);
-	size_t size = vctx ? vctx->sz : sizeof(*real);
-
-	return size - sizeof(*real);
-}
-
-/*
- * An ordinary verb on one of our objects goes to the provider, which casts and
- * then makes an ioctl on the context's file descriptor before it touches
- * anything. There is none: EBADF, and nothing has happened.
- */
-static void fake_init(struct ibv_context *fake)
-{
-	fake->cmd_fd = -1;
-	fake->async_fd = -1;
-	fake->ops.post_send = share_op_post_send;
-	fake->ops.post_recv = share_op_post_recv;
-	fake->ops.poll_cq = share_op_poll_cq;
-	fake->ops.req_notify_cq = share_op_req_notify_cq;
-	pthread_mutex_init(&fake->mutex, NULL);
-}
-
-static size_t headroom_aligned(struct ibv_context *real)
-{
-	const size_t align = _Alignof(max_align_t);
-
-	return (headroom(real) + align - 1) / align * align;
-}
-
 static struct ibv_share_context *context_new(struct ibv_context *real)
 {
-	const size_t room = headroom(real), front = headroom_aligned(real);
-	struct ibv_share_context *ctx;
-	char *block = calloc(1, front + sizeof(*ctx));
+	struct ibv_share_context *ctx = calloc(1, sizeof(*ctx));
 
-	if (!block) {
+	if (!ctx) {
 		share_error(ENOMEM, "out of memory");
 		return NULL;
 	}
-	ctx = (void *)(block + front);
-	memcpy((char *)ctx - room, (char *)real - room, room + sizeof(*real));
-	fake_init(&ctx->fake);
-	pthread_mutex_init(&ctx->lock, NULL);
 	share_object_init(&ctx->obj, ctx, IB_UVERBS_SHARE_CONTEXT);
 	memset(ctx->qp_imports, 0xff, sizeof(ctx->qp_imports));
 	ctx->real = real;
 	ctx->control_fd = -1;
 	ctx->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (ctx->event_fd >= 0)
-		return ctx;
-	share_error_ioctl(errno, "making an eventfd");
-	free(block);
-	return NULL;
+	if (ctx->event_fd < 0) {
+		share_error_ioctl(errno, "making an eventfd");
+		free(ctx);
+		return NULL;
+	}
+	ctx->fake = share_fake_new(ctx);
+	if (!ctx->fake) {
+		close(ctx->event_fd);
+		free(ctx);
+		return NULL;
+	}
+	pthread_mutex_init(&ctx->lock, NULL);
+	return ctx;
 }
 
 static void channels_free(struct ibv_share_context *ctx)
@@ -182,9 +142,9 @@ static void context_free(struct ibv_share_context *ctx)
 	if (ctx->control_fd >= 0)
 		close(ctx->control_fd);
 	close(ctx->event_fd);
-	pthread_mutex_destroy(&ctx->fake.mutex);
 	pthread_mutex_destroy(&ctx->lock);
-	free((char *)ctx - headroom_aligned(real));
+	share_fake_free(ctx->fake);
+	free(ctx);
 	ibv_close_device(real);
 	errno = saved;
 }

@@ -42,7 +42,7 @@ static struct share_cq *share_cq_new(struct ibv_share_context *ctx)
 		share_error(ENOMEM, "out of memory");
 		return NULL;
 	}
-	cq->ibv.context = &ctx->fake;
+	cq->ibv.context = ctx->fake;
 	pthread_mutex_init(&cq->ibv.mutex, NULL);
 	pthread_cond_init(&cq->ibv.cond, NULL);
 	unlock_tail(cq);

@@ -146,10 +146,11 @@ static int describe(struct ibv_share_context *ctx, unsigned int rights,
 int ibv_share_pack(struct ibv_share_context *ctx, unsigned int rights,
 		   void *buf, size_t *length, int *fds, unsigned int *num_fds)
 {
-	struct share_bundle *bundle = malloc(sizeof(*bundle));
+	struct share_bundle *bundle = calloc(1, sizeof(*bundle));
 	size_t need;
 	int ret;
 
+	*num_fds = 0;
 	if (!bundle)
 		return share_error(ENOMEM, "out of memory");
 	ret = describe(ctx, rights, bundle, fds);
@@ -174,7 +175,7 @@ int ibv_share_send(struct ibv_share_context *ctx, int socket,
 		   unsigned int rights)
 {
 	int fds[IBV_SHARE_MAX_FDS];
-	unsigned int num_fds;
+	unsigned int num_fds = 0;
 	size_t length = IBV_SHARE_MAX_BYTES;
 	void *buf = malloc(length);
 	int ret;

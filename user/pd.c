@@ -24,7 +24,7 @@ static struct share_pd *pd_new(struct ibv_share_context *ctx)
 		share_error(ENOMEM, "out of memory");
 		return NULL;
 	}
-	pd->ibv.context = &ctx->fake;
+	pd->ibv.context = ctx->fake;
 	share_object_init(&pd->obj, ctx, IB_UVERBS_SHARE_PD);
 	return pd;
 }

@@ -213,7 +213,9 @@ static void fill_wc(struct ibv_wc *wc, const struct ib_uverbs_wc *cqe)
 {
 	memset(wc, 0, sizeof(*wc));
 	wc->wr_id = cqe->wr_id;
-	wc->status = cqe->status <= IBV_WC_TM_RNDV_INCOMPLETE ? (enum ibv_wc_status)cqe->status : IBV_WC_GENERAL_ERR;
+	wc->status = IBV_WC_GENERAL_ERR;
+	if (cqe->status <= IBV_WC_TM_RNDV_INCOMPLETE)
+		wc->status = (enum ibv_wc_status)cqe->status;
 	wc->opcode = (enum ibv_wc_opcode)cqe->opcode;
 	wc->vendor_err = cqe->vendor_err;
 	wc->byte_len = cqe->byte_len;

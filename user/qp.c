@@ -27,7 +27,7 @@ static struct share_qp *share_qp_new(struct share_pd *pd,
 		share_error(ENOMEM, "out of memory");
 		return NULL;
 	}
-	qp->ibv.context = &pd->obj.ctx->fake;
+	qp->ibv.context = pd->obj.ctx->fake;
 	qp->ibv.pd = &pd->ibv;
 	qp->ibv.send_cq = &send_cq->ibv;
 	qp->ibv.recv_cq = &recv_cq->ibv;

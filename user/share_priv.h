@@ -26,7 +26,7 @@
 /*
  * Providers cast what they get to larger structs of their own. Our objects
  * have this many bytes in all, beyond what any provider looks at before its
- * ioctl has failed; see ibv_context.cmd_fd in context.c.
+ * ioctl has failed; see fake.c.
  */
 #define SHARE_OBJECT_BYTES 2048
 
@@ -58,9 +58,7 @@ struct share_object {
 
 /*
  * struct ibv_share_context - one process's part of a shared context
- * @fake: context of our objects: a copy of @real's with our fast calls, and
- *	without file descriptors. Stands in front because the rest of struct
- *	verbs_context is before it in memory.
+ * @fake: the context that objects point to, see fake.c
  * @file: how ioctls reach @real
  * @real: an uverbs file of our own, never given to anybody
  * @obj: the membership
@@ -81,7 +79,7 @@ struct share_object {
  * @next: in the list of all contexts, for fork
  */
 struct ibv_share_context {
-	struct ibv_context fake;
+	struct ibv_context *fake;
 	struct share_file file;
 	struct ibv_context *real;
 	struct share_object obj;
@@ -177,6 +175,16 @@ struct share_verbs_mr {
 	int access;
 };
 
+/* What REG_MR is asked for. */
+struct share_reg_mr {
+	uint32_t pd;
+	int fd;
+	uint64_t offset;
+	uint64_t length;
+	uint64_t iova;
+	uint32_t access;
+};
+
 /*
  * struct share_mr - an exported or received region or an alias
  * @obj: head
@@ -197,6 +205,9 @@ struct share_mr {
 	int mem_fd;
 	uint64_t mem_offset;
 };
+
+struct ibv_context *share_fake_new(struct ibv_share_context *ctx);
+void share_fake_free(struct ibv_context *fake);
 
 /* Ours, or an ordinary one? NULL in the second case. */
 struct ibv_share_context *share_context_of(struct ibv_context *context);
@@ -270,6 +281,8 @@ struct share_object *share_qp_receive(int grant,
 				      struct share_object *recv_cq);
 void share_qp_free(struct share_object *obj);
 
+struct ibv_mr *share_mr_alias(struct share_pd *pd,
+			      const struct share_reg_mr *what);
 int share_mr_describe(const struct share_object *obj,
 		      struct share_bundle_object *o);
 struct share_object *share_mr_receive(int grant, struct share_object *pd,

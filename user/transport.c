@@ -71,6 +71,8 @@ int share_bundle_send(int socket, const void *buf, size_t length,
 		return ret;
 	memset(&control, 0, sizeof(control));
 	cmsg = CMSG_FIRSTHDR(&msg);
+	if (!cmsg)
+		return share_error(EINVAL, "a bundle without file descriptors");
 	cmsg->cmsg_level = SOL_SOCKET;
 	cmsg->cmsg_type = SCM_RIGHTS;
 	cmsg->cmsg_len = CMSG_LEN(num_fds * sizeof(int));

@@ -56,6 +56,12 @@ static void to_init(struct ibv_qp *qp)
 static void connect_qp(struct ibv_qp *qp, int gid_index,
 		       const struct address *mine, const struct address *peer)
 {
+	const int for_rtr = IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+			    IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
+			    IBV_QP_MIN_RNR_TIMER;
+	const int for_rts = IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
+			    IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
+			    IBV_QP_MAX_QP_RD_ATOMIC;
 	struct ibv_qp_attr attr = {
 		.qp_state = IBV_QPS_RTR,
 		.path_mtu = IBV_MTU_1024,
@@ -74,7 +80,7 @@ static void connect_qp(struct ibv_qp *qp, int gid_index,
 		},
 	};
 
-	modify(qp, &attr, IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
+	modify(qp, &attr, for_rtr);
 
 	attr.qp_state = IBV_QPS_RTS;
 	attr.timeout = 14;
@@ -82,7 +88,7 @@ static void connect_qp(struct ibv_qp *qp, int gid_index,
 	attr.rnr_retry = 7;
 	attr.sq_psn = mine->psn;
 	attr.max_rd_atomic = 1;
-	modify(qp, &attr, IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
+	modify(qp, &attr, for_rts);
 }
 
 /* the handshake of ibv_rc_pingpong: addresses as text, then "done" */

@@ -67,7 +67,7 @@ static void server(struct ibv_context *context, int sock)
 	int access = IBV_ACCESS_LOCAL_WRITE;
 	int fd = memfd_create("buffer", MFD_CLOEXEC);
 	struct ibv_qp_init_attr init = {
-		.cap = { .max_send_wr = 16, .max_recv_wr = 16, .max_send_sge = 1, .max_recv_sge = 1 },
+		.cap = { 16, 16, 1, 1, 0 },
 		.qp_type = IBV_QPT_RC,
 	};
 	struct ibv_pd *pd;

@@ -443,7 +443,7 @@ struct ibv_mr *ibv_share_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
  * It is called "mr0", "mr1" and so on. From now on ibv_dereg_mr() answers
  * EBUSY: use ibv_share_dereg_mr().
  *
- * Return: 0 or an errno value.
+ * Return: 0, EEXIST if it is exported already, or another errno value.
  */
 int ibv_share_export_mr(struct ibv_mr *mr, int fd, uint64_t offset,
 			int access);

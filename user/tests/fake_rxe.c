@@ -147,7 +147,9 @@ static void complete_send(struct fake_device *dev, struct fake_qp *qp,
 	/* opcode and length are left out of failed ones, as rxe does */
 	if (!status) {
 		wc.byte_len = wqe->dma.length;
-		wc.opcode = wqe->wr.opcode <= IBV_WR_RDMA_WRITE_WITH_IMM ? IBV_WC_RDMA_WRITE : IBV_WC_SEND;
+		wc.opcode = IBV_WC_SEND;
+		if (wqe->wr.opcode <= IBV_WR_RDMA_WRITE_WITH_IMM)
+			wc.opcode = IBV_WC_RDMA_WRITE;
 	}
 	wq_consume(&qp->sq);
 	if (post)

@@ -183,9 +183,14 @@ static int killed_while_waiting(void)
 	other = member(1, 1);
 	pid = holder(5, 9);
 	waiter = fork();
-	if (!waiter)
-		_exit(share_lock(&shared->word, &other) == EOWNERDEAD ? (share_unlock(&shared->word, &other), 0) : 1);
-	usleep(50000);
+	if (!waiter) {
+		if (share_lock(&shared->word, &other) != EOWNERDEAD)
+			_exit(1);
+		share_unlock(&shared->word, &other);
+		_exit(0);
+	}
+	while (!(share_load(&shared->word) & SHARE_LOCK_WAITERS))
+		sched_yield();
 	end_holder(pid, 5);
 	waitpid(waiter, &status, 0);
 	CHECK(!status);

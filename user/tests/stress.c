@@ -277,6 +277,14 @@ struct crowd {
 
 #define CROWD_MESSAGES 6000
 
+static void count_one(struct crowd *crowd, const struct ibv_wc *wc)
+{
+	uint32_t *counter =
+		wc->opcode & IBV_WC_RECV ? &crowd->recvs : &crowd->sends;
+
+	__atomic_fetch_add(counter, 1, __ATOMIC_RELAXED);
+}
+
 static int crowd_turn(struct crowd *crowd, uint32_t id, int *posted)
 {
 	struct ibv_wc wc[4];
@@ -290,8 +298,7 @@ static int crowd_turn(struct crowd *crowd, uint32_t id, int *posted)
 			n = share_poll(&crowd->node.cq, 4, wc);
 			CHECK(n >= 0);
 			for (i = 0; i < n; i++)
-				__atomic_fetch_add(wc[i].opcode & IBV_WC_RECV ? &crowd->recvs : &crowd->sends,
-						   1, __ATOMIC_RELAXED);
+				count_one(crowd, &wc[i]);
 			ret = bed_send(&crowd->node, id, id,
 				       IBV_SEND_SIGNALED);
 		}
@@ -302,8 +309,7 @@ static int crowd_turn(struct crowd *crowd, uint32_t id, int *posted)
 	CHECK(n >= 0);
 	for (i = 0; i < n; i++) {
 		CHECK(!wc[i].status && wc[i].wr_id < WORKERS);
-		__atomic_fetch_add(wc[i].opcode & IBV_WC_RECV ? &crowd->recvs : &crowd->sends,
-				   1, __ATOMIC_RELAXED);
+		count_one(crowd, &wc[i]);
 	}
 	return 1;
 }
