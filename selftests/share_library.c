@@ -35,7 +35,7 @@ int lib_connect(struct ibv_qp *qp, int shared, uint32_t to,
 	struct ibv_qp_attr attr = {
 		.qp_state = IBV_QPS_INIT,
 		.port_num = 1,
-		.qp_access_flags = ACCESS,
+		.qp_access_flags = ACCESS | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC,
 		.path_mtu = IBV_MTU_1024,
 		.dest_qp_num = to,
 		.max_dest_rd_atomic = 1,
