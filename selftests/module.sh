@@ -9,6 +9,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 MODULE=ib_uverbs_share
 EPROTONOSUPPORT=93
 query=${UVERBS_SHARE_BIN:-$here/../build/selftests}/query
+tool=$here/../build/user/ibv-share
 n=0
 failed=0
 
@@ -51,6 +52,9 @@ del_both() { del rxe0 && del rxe1 && poll not device_exists rxe0 && poll not dev
 # answers ERRNO: to the first method of the module
 answers() { "$query" rxe0 "$1"; }
 
+# says TEXT: what the library tells a person to do
+says() { grep -q "$1" <<< "$("$tool" devices 2>&1)"; }
+
 # notices DEVICE: how often the kernel said that the device is too old
 notices() { dmesg | grep -c "$MODULE: $1 was registered before this module"; }
 one_notice_each() { [ "$(notices rxe0)" = $((old0 + 1)) ] && [ "$(notices rxe1)" = $((old1 + 1)) ]; }
@@ -68,11 +72,13 @@ late_module() {
 	ok "the module is gone" not is_loaded
 	ok "devices without the module" add_both
 	ok "methods are not there" answers $EPROTONOSUPPORT
+	ok "the library says: load the module" says "module is not loaded: run modprobe"
 	old0=$(notices rxe0)
 	old1=$(notices rxe1)
 	ok "load with devices present" insmod "$UVERBS_SHARE_KO"
 	ok "one notice for each device" one_notice_each
 	ok "methods of old devices are not there" answers $EPROTONOSUPPORT
+	ok "the library says: make the device anew" says "was loaded after this device"
 	ok "old devices do not hold the module" rmmod $MODULE
 	ok "load again" insmod "$UVERBS_SHARE_KO"
 }
