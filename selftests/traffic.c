@@ -23,7 +23,6 @@
 	 IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)
 #define IOVA 0x7000000000ULL
 
-/* one end of the connection: a queue pair and memory */
 struct end {
 	struct ibv_qp *qp;
 	struct ibv_cq *cq;
@@ -159,7 +158,6 @@ static struct ibv_sge sge(const struct end *end, unsigned int offset, unsigned i
 	return (struct ibv_sge){ end->iova + offset, length, end->mr->lkey };
 }
 
-/* one request of one element, signaled */
 static struct ibv_send_wr request(const struct end *to, enum ibv_wr_opcode opcode,
 				  struct ibv_sge *list, int n)
 {
@@ -214,7 +212,6 @@ static int done(const struct end *end, enum ibv_wc_opcode opcode)
 	return 0;
 }
 
-/* three elements there, three here, of different lengths */
 TEST_F(traffic, send_many_elements)
 {
 	struct ibv_sge from[] = { sge(&self->us, 0, 100), sge(&self->us, 1000, 3000),
@@ -281,10 +278,12 @@ TEST_F(traffic, rdma_write)
 TEST_F(traffic, rdma_write_with_imm)
 {
 	struct ibv_sge from = sge(&self->us, 0, 600);
+	struct ibv_send_wr wr;
 	struct ibv_wc wc;
 
 	ASSERT_EQ(recv_on(&self->peer, NULL, 0), 0);
-	ASSERT_EQ(send_on(&self->us, request(&self->peer, IBV_WR_RDMA_WRITE_WITH_IMM, &from, 1)), 0);
+	wr = request(&self->peer, IBV_WR_RDMA_WRITE_WITH_IMM, &from, 1);
+	ASSERT_EQ(send_on(&self->us, wr), 0);
 	ASSERT_EQ(done(&self->us, IBV_WC_RDMA_WRITE), 0);
 	wc = completion(&self->peer);
 	EXPECT_EQ(wc.opcode, IBV_WC_RECV_RDMA_WITH_IMM);
@@ -357,7 +356,7 @@ TEST_F(traffic, receive)
 	ASSERT_EQ(recv_on(&self->us, to, 1), 0);
 	ASSERT_EQ(send_on(&self->peer, request(&self->us, IBV_WR_SEND_WITH_IMM, &from, 1)), 0);
 	wc = completion(&self->us);
-	EXPECT_EQ(wc.status, IBV_WC_SUCCESS);
+	ASSERT_EQ(wc.status, IBV_WC_SUCCESS);
 	EXPECT_EQ(wc.opcode, IBV_WC_RECV);
 	EXPECT_EQ(wc.wr_id, 77U);
 	EXPECT_EQ(wc.byte_len, 4000U);
