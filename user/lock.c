@@ -3,29 +3,11 @@
  * Copyright (c) 2026 The uverbs-share authors
  */
 #include <errno.h>
-#include <limits.h>
-#include <linux/futex.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 #include "control_layout.h"
+#include "futex.h"
 #include "lock.h"
 
 #define SPINS 100
-
-/* What SYS_futex takes, whatever time_t is. */
-struct futex_timeout {
-	long seconds;
-	long nanoseconds;
-};
-
-static uint32_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint32_t)ts.tv_sec * 1000 + (uint32_t)(ts.tv_nsec / 1000000);
-}
 
 static uint32_t word_of(const struct share_member *me)
 {
@@ -52,20 +34,11 @@ static int change(uint32_t *word, uint32_t from, uint32_t to)
 					   __ATOMIC_RELAXED);
 }
 
-/* Returns 1 when nothing happened for the whole time. */
-static int wait_for_change(uint32_t *word, uint32_t seen)
-{
-	struct futex_timeout timeout = { 0, SHARE_LOCK_RECHECK_MS * 1000000L };
-
-	return syscall(SYS_futex, word, FUTEX_WAIT, seen, &timeout, NULL, 0) &&
-	       errno == ETIMEDOUT;
-}
-
 static int lock_slow(uint32_t *word, const struct share_member *me)
 {
 	/* others may sleep, too: whoever has slept has to wake the next */
 	uint32_t mine = word_of(me) | SHARE_LOCK_WAITERS;
-	uint32_t start = now_ms();
+	uint32_t start = share_now_ms();
 	uint32_t seen;
 
 	do {
@@ -80,10 +53,10 @@ static int lock_slow(uint32_t *word, const struct share_member *me)
 				continue;
 			seen |= SHARE_LOCK_WAITERS;
 		}
-		if (wait_for_change(word, seen) && !holder_is_alive(seen, me) &&
+		if (share_futex_wait(word, seen, SHARE_LOCK_RECHECK_MS) && !holder_is_alive(seen, me) &&
 		    change(word, seen, mine))
 			return EOWNERDEAD;
-	} while (now_ms() - start < me->timeout_ms);
+	} while (share_now_ms() - start < me->timeout_ms);
 	return ETIMEDOUT;
 }
 
@@ -109,7 +82,7 @@ int share_trylock(uint32_t *word, const struct share_member *me,
 
 	if (!seen)
 		return change(word, 0, word_of(me)) ? 0 : EBUSY;
-	now = now_ms();
+	now = share_now_ms();
 	if ((seen | SHARE_LOCK_WAITERS) !=
 	    __atomic_load_n(&watch->word, __ATOMIC_RELAXED)) {
 		__atomic_store_n(&watch->word, seen | SHARE_LOCK_WAITERS,
@@ -139,6 +112,6 @@ void share_unlock(uint32_t *word, const struct share_member *me)
 					      __ATOMIC_RELEASE,
 					      __ATOMIC_RELAXED));
 	if (seen & SHARE_LOCK_WAITERS)
-		syscall(SYS_futex, word, FUTEX_WAKE, 1, NULL, NULL, 0);
+		share_futex_wake(word, 1);
 	errno = saved;
 }
