@@ -14,7 +14,7 @@
  * Whatever is in here can have been written by a hostile process. A reader
  * copies, then checks the copy; it masks every index when it uses it.
  *
- * "later" marks fields for recovery, events and the gate: zero, not used yet.
+ * "later" marks fields for recovery and events: zero, not used yet.
  */
 #ifndef SHARE_CONTROL_LAYOUT_H
 #define SHARE_CONTROL_LAYOUT_H
@@ -42,7 +42,6 @@
  *	@directory_lock
  * @heir: slot that gets the completions of dead processes
  * @heir_generation: of that slot; 0: none was named
- * @gate_state, @gate_wanted, @gate_arrived: later
  */
 struct share_control_header {
 	uint32_t magic;
@@ -64,11 +63,7 @@ struct share_control_header {
 	uint32_t heir SHARE_ALIGNED;
 	uint32_t heir_generation;
 
-	uint32_t gate_state SHARE_ALIGNED;
-	uint32_t gate_wanted;
-	uint32_t gate_arrived SHARE_ALIGNED;
-
-	uint32_t reserved2[11 * 16] SHARE_ALIGNED;
+	uint32_t reserved2[13 * 16] SHARE_ALIGNED;
 };
 
 /*
@@ -241,12 +236,43 @@ struct share_wq {
 	uint32_t tail SHARE_ALIGNED;
 };
 
+/* The two low bits of share_gate.state. */
+enum share_gate_phase {
+	SHARE_GATE_SHUT,
+	SHARE_GATE_POST,
+	SHARE_GATE_OPEN,
+	SHARE_GATE_OVER,
+};
+
+#define SHARE_GATE_PHASE_BITS 2
+
+/*
+ * struct share_gate - see gate.c
+ * @state: round << SHARE_GATE_PHASE_BITS | enum share_gate_phase; a futex of
+ *	the workers
+ * @server: slot of the process that is to open it
+ * @server_generation: of that slot; stored last
+ * @changes: count of reports and leavings; a futex of the server
+ * @reported: sum of the receives that were reported in this round
+ * @arrived: for each slot the generation of the process that reported in this
+ *	round and has not left; 0: none
+ */
+struct share_gate {
+	uint32_t state SHARE_ALIGNED;
+	uint32_t server;
+	uint32_t server_generation;
+	uint32_t changes SHARE_ALIGNED;
+	uint32_t reported;
+	uint32_t arrived[SHARE_MAX_SLOTS] SHARE_ALIGNED;
+};
+
 /*
  * struct share_qp_body
  * @state: enum ibv_qp_state
  * @epoch: 20 bits, in every cookie; new after RESET and for each new QP
  * @doorbell: see doorbell.c
  * @failed_kicks: count
+ * @gate: who has posted before the connection is there
  *
  * The shadow tables follow, that of the send queue first.
  */
@@ -258,7 +284,8 @@ struct share_qp_body {
 	uint32_t doorbell SHARE_ALIGNED;
 	uint32_t failed_kicks SHARE_ALIGNED;
 	uint32_t takeovers;
-	uint32_t reserved[7 * 16] SHARE_ALIGNED;
+	struct share_gate gate;
+	uint32_t reserved[16] SHARE_ALIGNED;
 };
 
 /* Cookie: the wr_id of a request in a ring. */
@@ -279,7 +306,7 @@ static_assert(sizeof(struct share_control_header) == 1024, "ABI");
 static_assert(offsetof(struct share_control_header, heap_offset) == 56, "ABI");
 static_assert(offsetof(struct share_control_header, heap_next) == 72, "ABI");
 static_assert(offsetof(struct share_control_header, heir) == 128, "ABI");
-static_assert(offsetof(struct share_control_header, gate_arrived) == 256, "ABI");
+static_assert(offsetof(struct share_control_header, reserved2) == 192, "ABI");
 static_assert(sizeof(struct share_slot) == 128, "ABI");
 static_assert(sizeof(struct share_entry) == 128, "ABI");
 static_assert(offsetof(struct share_entry, capacity) == 24, "ABI");
@@ -292,5 +319,8 @@ static_assert(sizeof(struct share_shadow) == 32, "ABI");
 static_assert(sizeof(struct share_wq) == 192, "ABI");
 static_assert(sizeof(struct share_qp_body) == 1024, "ABI");
 static_assert(offsetof(struct share_qp_body, doorbell) == 448, "ABI");
+static_assert(offsetof(struct share_qp_body, gate) == 576, "ABI");
+static_assert(sizeof(struct share_gate) == 384, "ABI");
+static_assert(offsetof(struct share_gate, arrived) == 128, "ABI");
 
 #endif /* SHARE_CONTROL_LAYOUT_H */

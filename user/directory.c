@@ -312,13 +312,15 @@ int share_control_del_cq(struct share_control *control, uint32_t index)
 	return ret;
 }
 
-static void clear_qp(struct share_qp_body *body)
+static void clear_qp(struct share_qp_body *body, const struct share_member *me)
 {
 	uint32_t epoch = share_load(&body->epoch);
 
 	share_clear(body, sizeof(*body));
 	share_store(&body->state, IBV_QPS_RESET);
 	share_store(&body->epoch, (epoch + 1) & SHARE_EPOCH_MASK);
+	share_store(&body->gate.server, me->slot);
+	share_store(&body->gate.server_generation, me->generation);
 }
 
 int share_control_add_qp(struct share_control *control,
@@ -347,7 +349,7 @@ int share_control_add_qp(struct share_control *control,
 	ret = find_place(control, table, SHARE_MAX_QPS, qp_bytes(&e), &e,
 			 index);
 	if (!ret) {
-		clear_qp((void *)(control->base + e.offset));
+		clear_qp((void *)(control->base + e.offset), &control->me);
 		publish_entry(&table[*index], &e);
 	}
 	unlock_directory(control);

@@ -53,7 +53,8 @@ static int lock_slow(uint32_t *word, const struct share_member *me)
 				continue;
 			seen |= SHARE_LOCK_WAITERS;
 		}
-		if (share_futex_wait(word, seen, SHARE_LOCK_RECHECK_MS) && !holder_is_alive(seen, me) &&
+		if (share_futex_wait(word, seen, SHARE_LOCK_RECHECK_MS) &&
+		    !holder_is_alive(seen, me) &&
 		    change(word, seen, mine))
 			return EOWNERDEAD;
 	} while (share_now_ms() - start < me->timeout_ms);

@@ -17,6 +17,7 @@
  * @control: must outlive it
  * @sq, @rq: base is NULL without the right POST_SEND or POST_RECV
  * @send_cq, @recv_cq: must outlive it
+ * @gate_round: of the gate, that this process takes part in; 0: none yet
  */
 struct share_qp_path {
 	struct share_control *control;
@@ -27,6 +28,7 @@ struct share_qp_path {
 	struct share_cq_path *recv_cq;
 	struct share_cq_view send_cq_view;
 	struct share_cq_view recv_cq_view;
+	uint32_t gate_round;
 };
 
 /*

@@ -2,9 +2,10 @@
 /*
  * Copyright (c) 2026 The uverbs-share authors
  *
- * Attributes of a QP as applications and as the kernel know them.
+ * Attributes of a QP as applications, the kernel and the CM know them.
  */
 #include <string.h>
+#include <infiniband/share.h>
 #include "qp_attr.h"
 
 static void ah_attr_to_kern(struct ib_uverbs_ah_attr *dst,
@@ -113,4 +114,23 @@ void share_qp_attr_from_kern(struct ibv_qp_attr *dst,
 	dst->cap.max_send_sge = src->max_send_sge;
 	dst->cap.max_recv_sge = src->max_recv_sge;
 	dst->cap.max_inline_data = src->max_inline_data;
+}
+
+/* 0.64 ms; 0 stands for 655 ms */
+#define RNR_TIMER 12
+/* of 3 bits; for RNR it means for ever */
+#define RETRIES 7
+/* 4.096 us << 14 = 67 ms; 0 waits for ever */
+#define TIMEOUT 14
+
+void ibv_share_fix_cm_attr(struct ibv_qp_attr *attr, int attr_mask)
+{
+	if (attr_mask & IBV_QP_MIN_RNR_TIMER && !attr->min_rnr_timer)
+		attr->min_rnr_timer = RNR_TIMER;
+	if (attr_mask & IBV_QP_RNR_RETRY)
+		attr->rnr_retry = RETRIES;
+	if (attr_mask & IBV_QP_RETRY_CNT && !attr->retry_cnt)
+		attr->retry_cnt = RETRIES;
+	if (attr_mask & IBV_QP_TIMEOUT && !attr->timeout)
+		attr->timeout = TIMEOUT;
 }

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <string.h>
 #include "error.h"
+#include "gate.h"
 #include "qp_attr.h"
 #include "share_priv.h"
 
@@ -25,6 +26,24 @@ static int modify_to_reset(struct share_qp *qp,
 	else
 		ret = share_qp_set_state(&qp->path, IBV_QPS_RESET);
 	return ret;
+}
+
+/* Last: who is woken by it finds the state that it is for. */
+static void move_gate(struct share_qp *qp, uint32_t state)
+{
+	switch (state) {
+	case IBV_QPS_INIT:
+		share_gate_begin(&qp->path);
+		break;
+	case IBV_QPS_ERR:
+		share_gate_end(&qp->path, SHARE_GATE_OVER);
+		break;
+	case IBV_QPS_RESET:
+		share_gate_end(&qp->path, SHARE_GATE_SHUT);
+		break;
+	default:
+		break;
+	}
 }
 
 static int modify(struct share_qp *qp, const struct ib_uverbs_qp_attr *attr,
@@ -61,8 +80,10 @@ int ibv_share_modify_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr,
 					" kill it, and call again");
 	if (ret)
 		return share_error_ioctl(ret, "changing a QP");
-	if (attr_mask & IBV_QP_STATE)
+	if (attr_mask & IBV_QP_STATE) {
 		ibv->state = attr->qp_state;
+		move_gate(qp, attr->qp_state);
+	}
 	return 0;
 }
 

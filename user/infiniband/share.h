@@ -49,10 +49,34 @@
  * ENOLINK      the share is dead: its exporter revoked it or is gone
  * EOWNERDEAD   this process was forked off after the shared context was made;
  *              it has to receive a bundle of its own
+ * ECONNRESET   the connection that a gate was for is over
+ * ESRCH        the process that was to open a gate is dead
+ * ETIMEDOUT    not within the time that was given
  * EXDEV        the grant belongs to another device
  * ENOSPC       all slots of the shared context are taken
  * ENOMEM       out of memory, or over RLIMIT_MEMLOCK
  * ============ ============================================================
+ *
+ * The first packet
+ * ~~~~~~~~~~~~~~~~
+ *
+ * The active side of a connection usually sends first, so receives have to be
+ * posted before the passive side accepts, by processes that do not see the
+ * connection request. Each shared QP has a *gate* for that. A round of it goes
+ * with the states of the QP::
+ *
+ *   phase   begins with
+ *   POST    ibv_share_modify_qp() to INIT: workers may post receives
+ *   OPEN    ibv_share_gate_open(): connected
+ *   OVER    ibv_share_modify_qp() to ERR: what was posted is being flushed
+ *   SHUT    ibv_share_modify_qp() to RESET: nothing to be done
+ *
+ * Server: INIT, ibv_share_gate_collect(), RTR, RTS, rdma_accept(),
+ * ibv_share_gate_open(); after the disconnect ERR, ibv_share_gate_drain(),
+ * RESET. Worker: ibv_share_gate_wait() for POST, post,
+ * ibv_share_gate_report(), ibv_share_gate_wait() for OPEN; when its requests
+ * have been flushed, ibv_share_gate_leave(). A QP whose server calls none of
+ * these works as always.
  *
  * Threads
  * ~~~~~~~
@@ -181,6 +205,39 @@ struct ibv_share_slot_attr {
 	enum ibv_share_slot_state state;
 	uint32_t generation;
 	uint32_t pid;
+};
+
+/**
+ * enum ibv_share_gate_phase - how far a connection is, see "The first packet"
+ * @IBV_SHARE_GATE_SHUT: not begun, or reset
+ * @IBV_SHARE_GATE_POST: receives may be posted, nothing is connected
+ * @IBV_SHARE_GATE_OPEN: connected
+ * @IBV_SHARE_GATE_OVER: it has ended, or will not come into being
+ */
+enum ibv_share_gate_phase {
+	IBV_SHARE_GATE_SHUT,
+	IBV_SHARE_GATE_POST,
+	IBV_SHARE_GATE_OPEN,
+	IBV_SHARE_GATE_OVER
+};
+
+/**
+ * struct ibv_share_gate_attr - answer of ibv_share_query_gate()
+ * @phase: now
+ * @round: how often the gate has begun
+ * @workers: processes that have reported in this round and have not left
+ * @dead: how many of them have died; what they had posted is there yet, and
+ *	completes to the maker of the context
+ * @receives: receives in the queue, posted by whomever
+ * @reported: sum of what was reported in this round
+ */
+struct ibv_share_gate_attr {
+	enum ibv_share_gate_phase phase;
+	uint32_t round;
+	uint32_t workers;
+	uint32_t dead;
+	uint32_t receives;
+	uint32_t reported;
 };
 
 /**
@@ -386,6 +443,114 @@ int ibv_share_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr,
  */
 int ibv_share_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr,
 		       int attr_mask, struct ibv_qp_init_attr *init_attr);
+
+/**
+ * ibv_share_fix_cm_attr - correct what rdma_init_qp_attr() returns
+ * @attr: of rdma_init_qp_attr()
+ * @attr_mask: of rdma_init_qp_attr()
+ *
+ * Between rdma_init_qp_attr() and ibv_share_modify_qp(), for RTR and RTS. The
+ * CM leaves min_rnr_timer 0, which stands for 655 ms, and takes rnr_retry from
+ * the peer, who may have asked for none: they become 12 (0.64 ms) and 7 (for
+ * ever). A retry_cnt of 0 becomes 7, a timeout of 0 (for ever) 14 (67 ms).
+ */
+void ibv_share_fix_cm_attr(struct ibv_qp_attr *attr, int attr_mask);
+
+/**
+ * ibv_share_query_gate - how far is the gate of a queue pair
+ * @qp: a shared QP
+ * @attr: filled in
+ *
+ * Return: 0 or an errno value.
+ */
+int ibv_share_query_gate(struct ibv_qp *qp, struct ibv_share_gate_attr *attr);
+
+/**
+ * ibv_share_gate_collect - wait until receives are posted
+ * @qp: a shared QP in INIT
+ * @workers: how many processes have to have reported, 0 for any number
+ * @receives: how many receives have to be in the queue, at least
+ * @timeout_ms: milliseconds, 0 to look only, negative to wait without limit
+ *
+ * For the server, before it goes to RTR. The caller becomes the process whose
+ * death ends the waiting of the workers. What counts is what is in the queue:
+ * receives of a worker that has died since count, it does too if it had
+ * reported, and so do those of the caller.
+ *
+ * Return: 0; ETIMEDOUT; ECONNRESET if another thread has given the connection
+ * up; EINVAL if the QP is beyond INIT or its queue does not hold as many;
+ * ENOLINK; or another errno value.
+ */
+int ibv_share_gate_collect(struct ibv_qp *qp, unsigned int workers,
+			   unsigned int receives, int timeout_ms);
+
+/**
+ * ibv_share_gate_open - tell the workers that the connection is there
+ * @qp: a shared QP in RTR or RTS
+ *
+ * For the server, after rdma_accept() or RDMA_CM_EVENT_ESTABLISHED. If there
+ * will be no connection, bring the QP to ERR instead.
+ *
+ * Return: 0; ECONNRESET if the QP has failed meanwhile; EINVAL if it is in
+ * another state; or another errno value.
+ */
+int ibv_share_gate_open(struct ibv_qp *qp);
+
+/**
+ * ibv_share_gate_drain - wait until nobody uses the queue pair any more
+ * @qp: a shared QP in ERR
+ * @timeout_ms: as for ibv_share_gate_collect()
+ *
+ * For the server, before it brings the QP to RESET, which would drop what is
+ * posted without completions: all workers that have reported have left or are
+ * dead, and all requests have completed. Completions of dead workers come to
+ * the maker of the context: poll them.
+ *
+ * Return: 0; ETIMEDOUT; EINVAL if the QP is in another state; or another
+ * errno value.
+ */
+int ibv_share_gate_drain(struct ibv_qp *qp, int timeout_ms);
+
+/**
+ * ibv_share_gate_wait - wait for a phase of the connection
+ * @qp: a shared QP
+ * @phase: IBV_SHARE_GATE_POST: for a round in which this process takes no part
+ *	yet; it is in one then. That may be OPEN already. IBV_SHARE_GATE_OPEN:
+ *	for the connection of the round in which this process takes part, or of
+ *	the next if it is in none.
+ * @timeout_ms: as for ibv_share_gate_collect()
+ *
+ * For workers. With ECONNRESET there may be completions all the same: a peer
+ * can connect, send and disconnect before anybody looks.
+ *
+ * Return: 0; ETIMEDOUT; ECONNRESET if that round is over; ESRCH if the server
+ * is dead; ENOLINK if the QP was destroyed; or another errno value.
+ */
+int ibv_share_gate_wait(struct ibv_qp *qp, enum ibv_share_gate_phase phase,
+			int timeout_ms);
+
+/**
+ * ibv_share_gate_report - tell the server that receives are posted
+ * @qp: a shared QP
+ * @receives: how many were posted, for ibv_share_query_gate()
+ *
+ * For workers, also when the connection is there already.
+ *
+ * Return: 0; ECONNRESET if the round is over; or another errno value.
+ */
+int ibv_share_gate_report(struct ibv_qp *qp, unsigned int receives);
+
+/**
+ * ibv_share_gate_leave - do no more in this round
+ * @qp: a shared QP
+ *
+ * For workers, when the requests of this process have completed: it posts
+ * nothing until ibv_share_gate_wait() tells of the next round. A process that
+ * closes its context, or dies, has left too.
+ *
+ * Return: 0 or an errno value.
+ */
+int ibv_share_gate_leave(struct ibv_qp *qp);
 
 /**
  * ibv_reg_shared_mr - register shared memory

@@ -17,6 +17,7 @@
 #include <rdma/ib_user_verbs.h>
 #include <rdma/rdma_user_rxe.h>
 #include "../directory.h"
+#include "../gate.h"
 #include "../provider.h"
 #include "bed.h"
 #include "tap.h"
@@ -252,7 +253,18 @@ static int other_calls(struct node *n, uint32_t r)
 	struct share_control control = n->control;
 	uint32_t index;
 
-	switch (r % 8) {
+	switch (r % 13) {
+	case 8:
+		return share_gate_wait(&n->qp, r & 256 ? SHARE_GATE_POST : SHARE_GATE_OPEN, 30);
+	case 9:
+		return share_gate_collect(&n->qp, r >> 8 & 3, r >> 10 & 7, 30);
+	case 10:
+		return share_gate_drain(&n->qp, 30);
+	case 11:
+		return share_gate_report(&n->qp, 1);
+	case 12:
+		share_gate_begin(&n->qp);
+		return share_gate_open(&n->qp);
 	case 0:
 		return share_qp_begin_reset(&n->qp);
 	case 1:
