@@ -13,6 +13,11 @@
 #include <infiniband/share.h>
 
 #define SHARE_BUNDLE_MAX_OBJECTS (IBV_SHARE_MAX_FDS - 2)
+/* of all user objects together */
+#define SHARE_BUNDLE_MAX_DATA IBV_SHARE_MAX_USER_BYTES
+
+/* What is not the kernel's has a number beyond those of the kernel. */
+#define SHARE_BUNDLE_USER 64
 
 /* "there is none", for references and file descriptors */
 #define SHARE_BUNDLE_NONE 0xffffffffU
@@ -26,16 +31,18 @@ enum share_bundle_fd {
 
 /*
  * struct share_bundle_object - one object, as it travels
- * @kind: PD, CQ, QP or MR of enum ib_uverbs_share_kind
+ * @kind: PD, CQ, QP or MR of enum ib_uverbs_share_kind, or SHARE_BUNDLE_USER
  * @index: CQ, QP: its entry in the control segment
- * @grant: which file descriptor is its grant
+ * @grant: which file descriptor is its grant; user object: its file
+ *	descriptor, or NONE
  * @extra: CQ: that of the completion channel, also of several CQs; MR: that of
  *	the file behind it; or NONE
  * @pd: QP, MR: which object is its PD; an earlier one, like the next two
  * @send_cq: QP
  * @recv_cq: QP
- * @reserved: zero
- * @offset: MR: where it starts in its file
+ * @length: user object: bytes of data
+ * @offset: MR: where it starts in its file; user object: where its data starts
+ *	in those of the bundle
  * @name: zero-padded
  * @reserved2: zero
  */
@@ -47,7 +54,7 @@ struct share_bundle_object {
 	uint32_t pd;
 	uint32_t send_cq;
 	uint32_t recv_cq;
-	uint32_t reserved;
+	uint32_t length;
 	uint64_t offset;
 	char name[IBV_SHARE_NAME_MAX];
 	uint64_t reserved2[3];
@@ -56,7 +63,9 @@ struct share_bundle_object {
 struct share_bundle {
 	uint32_t num_objects;
 	uint32_t num_fds;
+	uint32_t data_bytes;
 	struct share_bundle_object objects[SHARE_BUNDLE_MAX_OBJECTS];
+	unsigned char data[SHARE_BUNDLE_MAX_DATA];
 };
 
 /* 1 to 31 printable characters without blanks? */

@@ -139,6 +139,7 @@ static void context_free(struct ibv_share_context *ctx)
 		share_control_detach(&ctx->control);
 	share_object_drop(&ctx->obj);
 	channels_free(ctx);
+	share_users_free(ctx);
 	if (ctx->control_fd >= 0)
 		close(ctx->control_fd);
 	close(ctx->event_fd);

@@ -79,19 +79,51 @@ static int add_extra(struct packing *p, struct share_bundle_object *o,
 	return add_fd(p, fcntl(fd, F_DUPFD_CLOEXEC, 0), &o->extra);
 }
 
-static int add_object(struct packing *p, struct share_object *obj)
+/* An object that refers to nothing, NULL and a message if there is no room. */
+static struct share_bundle_object *new_object(struct packing *p, uint32_t kind,
+					      const char *name)
 {
 	struct share_bundle_object *o;
+
+	if (p->bundle->num_objects == SHARE_BUNDLE_MAX_OBJECTS) {
+		share_error(EMSGSIZE, "too many objects for a bundle");
+		return NULL;
+	}
+	o = &p->bundle->objects[p->bundle->num_objects++];
+	memset(o, 0, sizeof(*o));
+	o->kind = kind;
+	o->grant = o->extra = SHARE_BUNDLE_NONE;
+	o->pd = o->send_cq = o->recv_cq = SHARE_BUNDLE_NONE;
+	memcpy(o->name, name, sizeof(o->name));
+	return o;
+}
+
+static int add_user(struct packing *p, const struct share_user *user)
+{
+	struct share_bundle *bundle = p->bundle;
+	struct share_bundle_object *o =
+		new_object(p, SHARE_BUNDLE_USER, user->name);
+
+	if (!o)
+		return EMSGSIZE;
+	/* put has seen to it that all of them fit */
+	o->offset = bundle->data_bytes;
+	o->length = user->length;
+	memcpy(bundle->data + bundle->data_bytes, user->data, user->length);
+	bundle->data_bytes += user->length;
+	if (user->fd < 0)
+		return 0;
+	return add_fd(p, fcntl(user->fd, F_DUPFD_CLOEXEC, 0), &o->grant);
+}
+
+static int add_object(struct packing *p, struct share_object *obj)
+{
+	struct share_bundle_object *o = new_object(p, obj->kind, obj->name);
 	int extra = -1, ret;
 
-	if (p->bundle->num_objects == SHARE_BUNDLE_MAX_OBJECTS)
-		return share_error(EMSGSIZE, "too many objects for a bundle");
-	obj->position = p->bundle->num_objects++;
-	o = &p->bundle->objects[obj->position];
-	memset(o, 0, sizeof(*o));
-	o->kind = obj->kind;
-	o->extra = o->pd = o->send_cq = o->recv_cq = SHARE_BUNDLE_NONE;
-	memcpy(o->name, obj->name, sizeof(o->name));
+	if (!o)
+		return EMSGSIZE;
+	obj->position = (uint32_t)(o - p->bundle->objects);
 	if (obj->kind == IB_UVERBS_SHARE_CQ)
 		extra = share_cq_describe(obj, o);
 	else if (obj->kind == IB_UVERBS_SHARE_QP)
@@ -104,6 +136,7 @@ static int add_object(struct packing *p, struct share_object *obj)
 
 static int add_all(struct packing *p)
 {
+	const struct share_user *user;
 	struct share_object *obj;
 	uint32_t place;
 	int ret;
@@ -115,6 +148,8 @@ static int add_all(struct packing *p)
 	for (obj = p->ctx->objects; !ret && obj; obj = obj->next)
 		if (share_is_packable(obj))
 			ret = add_object(p, obj);
+	for (user = p->ctx->users; !ret && user; user = user->next)
+		ret = add_user(p, user);
 	return ret;
 }
 
@@ -135,6 +170,7 @@ static int describe(struct ibv_share_context *ctx, unsigned int rights,
 		return ret;
 	bundle->num_objects = 0;
 	bundle->num_fds = 0;
+	bundle->data_bytes = 0;
 	pthread_mutex_lock(&ctx->lock);
 	ret = add_all(&p);
 	pthread_mutex_unlock(&ctx->lock);

@@ -73,6 +73,7 @@ struct share_object {
  * @lock: guards the members that follow
  * @objects: list
  * @channels: of a receiver
+ * @users: objects of the application's own, list
  * @counters: for default names, per kind
  * @qp_imports: IMPORT handle of the QP with that index in the control segment;
  *	read without @lock when the data path kicks
@@ -94,6 +95,7 @@ struct ibv_share_context {
 	pthread_mutex_t lock;
 	struct share_object *objects;
 	struct share_channel *channels;
+	struct share_user *users;
 	uint32_t counters[IB_UVERBS_SHARE_MR + 1];
 	uint32_t qp_imports[SHARE_MAX_QPS];
 	struct ibv_share_context *next;
@@ -104,6 +106,22 @@ struct share_channel {
 	struct ibv_comp_channel ibv;
 	uint32_t place;
 	struct share_channel *next;
+};
+
+/*
+ * struct share_user - an object of the application's own
+ * @next: in ibv_share_context.users
+ * @name: of it
+ * @fd: that goes along, or -1
+ * @length: of @data
+ * @data: what it says
+ */
+struct share_user {
+	struct share_user *next;
+	char name[IBV_SHARE_NAME_MAX];
+	int fd;
+	uint32_t length;
+	unsigned char data[];
 };
 
 struct share_pd {
@@ -221,6 +239,11 @@ int share_maker_check(const struct ibv_share_context *ctx);
 struct ibv_share_context *share_context_receive(struct ibv_context *context,
 						int grant, int control_fd);
 void share_context_close(struct ibv_share_context *ctx);
+
+/* user.c; takes @fd if it succeeds */
+int share_user_add(struct ibv_share_context *ctx, const char *name,
+		   const void *data, uint32_t length, int fd);
+void share_users_free(struct ibv_share_context *ctx);
 
 /* object.c */
 void share_object_init(struct share_object *obj, struct ibv_share_context *ctx,

@@ -152,6 +152,7 @@ int share_bundle_recv(int socket, void *buf, size_t *length, int *fds,
 	}
 	if (msg.msg_flags & MSG_CTRUNC) {
 		share_close_fds(fds, *num_fds);
+
 		return share_error(EBADMSG, "file descriptors of the bundle got"
 					    " lost: raise the limit on open"
 					    " files (ulimit -n)");
@@ -161,5 +162,29 @@ int share_bundle_recv(int socket, void *buf, size_t *length, int *fds,
 		return share_error(ECONNRESET, "the sender closed the socket");
 	}
 	*length = (size_t)done;
+	return 0;
+}
+
+int ibv_share_query_peer(int socket, struct ibv_share_peer_attr *attr)
+{
+	struct ucred cred = { 0 };
+	socklen_t size = sizeof(cred);
+	int domain = 0;
+
+	if (getsockopt(socket, SOL_SOCKET, SO_DOMAIN, &domain, &size))
+		return share_error(errno, "not a socket: %s", strerror(errno));
+	if (domain != AF_UNIX)
+		return share_error(EPROTOTYPE, "only a unix socket tells who its"
+					       " peer is");
+	size = sizeof(cred);
+	if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &cred, &size))
+		return share_error(errno, "asking for the peer: %s",
+				   strerror(errno));
+	/* what a socket says that was never connected */
+	if (cred.uid == (uid_t)-1)
+		return share_error(ENOTCONN, "the socket is not connected");
+	attr->pid = (uint32_t)cred.pid;
+	attr->uid = cred.uid;
+	attr->gid = cred.gid;
 	return 0;
 }

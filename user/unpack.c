@@ -69,14 +69,33 @@ static struct share_object *receive(struct unpacking *u, uint32_t self)
 	}
 }
 
+static int receive_user(struct unpacking *u,
+			const struct share_bundle_object *o)
+{
+	int fd = o->grant == SHARE_BUNDLE_NONE ? -1 : u->fds[o->grant];
+	int ret = share_user_add(u->ctx, o->name, u->bundle->data + o->offset,
+				 o->length, fd);
+
+	if (!ret)
+		took(u, o->grant);
+	return ret;
+}
+
 static int receive_all(struct unpacking *u)
 {
 	const struct share_bundle_object *o;
 	struct share_object *obj;
 	uint32_t i;
+	int ret;
 
 	for (i = 0; i < u->bundle->num_objects; i++) {
 		o = &u->bundle->objects[i];
+		if (o->kind == SHARE_BUNDLE_USER) {
+			ret = receive_user(u, o);
+			if (ret)
+				return ret;
+			continue;
+		}
 		obj = receive(u, i);
 		if (!obj)
 			return errno;

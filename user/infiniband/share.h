@@ -101,6 +101,9 @@ extern "C" {
 /** define IBV_SHARE_MAX_BYTES - bytes of a bundle, at most */
 #define IBV_SHARE_MAX_BYTES 65536
 
+/** define IBV_SHARE_MAX_USER_BYTES - data of all user objects together */
+#define IBV_SHARE_MAX_USER_BYTES 32768
+
 /** define IBV_SHARE_ALL_SLOTS - for ibv_share_wake(): everybody else */
 #define IBV_SHARE_ALL_SLOTS 0xffffffffU
 
@@ -238,6 +241,18 @@ struct ibv_share_gate_attr {
 	uint32_t dead;
 	uint32_t receives;
 	uint32_t reported;
+};
+
+/**
+ * struct ibv_share_peer_attr - answer of ibv_share_query_peer()
+ * @pid: in the caller's pid name space, 0 if it has none there
+ * @uid: effective user, in the caller's user name space
+ * @gid: effective group
+ */
+struct ibv_share_peer_attr {
+	uint32_t pid;
+	uint32_t uid;
+	uint32_t gid;
 };
 
 /**
@@ -729,14 +744,62 @@ struct ibv_mr *ibv_share_get_mr(struct ibv_share_context *ctx,
 				const char *name);
 
 /**
+ * ibv_share_put_user - add an object of the application's own to the bundle
+ * @ctx: a shared context
+ * @name: 1 to 31 printable characters without blanks
+ * @data: what it says
+ * @length: bytes of @data, 0 to IBV_SHARE_MAX_USER_BYTES
+ * @fd: a file descriptor that goes along, which is duplicated, or -1
+ *
+ * For whatever else a worker has to know: a listening socket, the address of a
+ * peer, a configuration. Travels in every bundle that this process sends from
+ * now on. One of the same name is replaced; no @data and no @fd: removed.
+ *
+ * Return: 0, EMSGSIZE if all of them have more than IBV_SHARE_MAX_USER_BYTES,
+ * or another errno value.
+ */
+int ibv_share_put_user(struct ibv_share_context *ctx, const char *name,
+		       const void *data, size_t length, int fd);
+
+/**
+ * ibv_share_get_user - look an object of the application's own up
+ * @ctx: a shared context
+ * @name: its name
+ * @data: room for what it says, or NULL
+ * @length: room in bytes; updated to the bytes that it has
+ * @fd: filled in with its file descriptor, or -1; or NULL. It belongs to the
+ *	context and stays until ibv_share_put_user() or ibv_share_close().
+ *
+ * Whoever sent the bundle wrote it: check what it says.
+ *
+ * Return: 0; ENOENT; ENOBUFS if there is no room for all of @data, of which
+ * then nothing is written.
+ */
+int ibv_share_get_user(struct ibv_share_context *ctx, const char *name,
+		       void *data, size_t *length, int *fd);
+
+/**
+ * ibv_share_query_peer - who is on the other side of a socket
+ * @socket: connected unix socket
+ * @attr: filled in
+ *
+ * The credentials are those of the moment of connect() or socketpair(). Call it
+ * before ibv_share_send(), and before trust in what ibv_share_recv() got.
+ *
+ * Return: 0, ENOTCONN if the socket is not connected, EPROTOTYPE if it is not
+ * a unix socket, or another errno value.
+ */
+int ibv_share_query_peer(int socket, struct ibv_share_peer_attr *attr);
+
+/**
  * ibv_share_send - send everything that is shared to another process
  * @ctx: a shared context; in a receiver with the right REGRANT
  * @socket: connected SOCK_SEQPACKET unix socket
  * @rights: enum ibv_share_right that the peer gets, at most; every member of a
  *	shared context has READ and WAKE on the context itself
  *
- * Whoever gets the message can use the objects: look at the peer's credentials
- * (SO_PEERCRED) before. What is made later needs another message. On a
+ * Whoever gets the message can use the objects: judge the peer with
+ * ibv_share_query_peer() before. What is made later needs another message. On a
  * blocking socket it waits for room.
  *
  * Return: 0, EAGAIN if the socket does not block and is full, EPIPE if the
