@@ -45,6 +45,7 @@ static const struct uapi_definition share_uapi[] = {
 	UAPI_DEF_CHAIN(share_uapi_export),
 	UAPI_DEF_CHAIN(share_uapi_grant),
 	UAPI_DEF_CHAIN(share_uapi_import),
+	UAPI_DEF_CHAIN(share_uapi_import_mr),
 	UAPI_DEF_CHAIN(share_uapi_context),
 	UAPI_DEF_CHAIN(share_uapi_mr),
 	UAPI_DEF_CHAIN(share_uapi_cq),

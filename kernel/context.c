@@ -167,7 +167,6 @@ const struct share_kind share_kind_context = {
 	.rights = IB_UVERBS_SHARE_READ | IB_UVERBS_SHARE_WAKE |
 		  IB_UVERBS_SHARE_MANAGE | IB_UVERBS_SHARE_REGRANT,
 	.import = context_import,
-	.abort = context_release,
 	.release = context_release,
 };
 
@@ -204,19 +203,19 @@ static int UVERBS_HANDLER(IB_UVERBS_METHOD_IMPORT_QUERY_SLOT)(
 		return PTR_ERR(import);
 
 	slots = import->share->slots;
-	if (slot >= IB_UVERBS_SHARE_MAX_SLOTS) {
+	if (slot < IB_UVERBS_SHARE_MAX_SLOTS) {
+		spin_lock(&slots->lock);
+		slot_query(&slots->slot[slot], &out);
+		spin_unlock(&slots->lock);
+	} else {
 		ret = -EINVAL;
-		goto out_unlock;
 	}
-	spin_lock(&slots->lock);
-	slot_query(&slots->slot[slot], &out);
-	spin_unlock(&slots->lock);
-
-	ret = uverbs_copy_to_struct_or_zero(
-		attrs, IB_UVERBS_ATTR_IMPORT_QUERY_SLOT_RESP, &out, sizeof(out));
-out_unlock:
 	share_import_unlock(import);
-	return ret;
+	if (ret)
+		return ret;
+	/* not under the lock: a page of the caller may never come */
+	return uverbs_copy_to_struct_or_zero(
+		attrs, IB_UVERBS_ATTR_IMPORT_QUERY_SLOT_RESP, &out, sizeof(out));
 }
 
 static int UVERBS_HANDLER(IB_UVERBS_METHOD_IMPORT_WAKE_SLOT)(
@@ -274,6 +273,8 @@ static int UVERBS_HANDLER(IB_UVERBS_METHOD_SHARE_QUERY)(
 		caps.features |= IB_UVERBS_SHARE_F_RINGS;
 	if (SHARE_UMEM_READ_ONLY)
 		caps.features |= IB_UVERBS_SHARE_F_READ_ONLY_MR;
+	if (share_can_lend_pd(context->device))
+		caps.features |= IB_UVERBS_SHARE_F_IMPORT_REG_MR;
 
 	return uverbs_copy_to_struct_or_zero(
 		attrs, IB_UVERBS_ATTR_SHARE_QUERY_CAPS, &caps, sizeof(caps));

@@ -30,7 +30,7 @@ struct share_import *share_import_lock(struct uverbs_attr_bundle *attrs, u16 id,
 	if (ret)
 		return ERR_PTR(ret);
 
-	if (import->share->kind->kind != kind)
+	if (import->mr || import->share->kind->kind != kind)
 		ret = -EINVAL;
 	else if ((import->rights & rights) != rights)
 		ret = -EACCES;
@@ -46,18 +46,41 @@ void share_import_unlock(struct share_import *import)
 	share_unlock(import->share);
 }
 
-/* any reason; never fails, the share may be dead or alive */
+static int import_end(struct share_import *import)
+{
+	if (import->mr)
+		return share_import_mr_end(import);
+	if (import->share->kind->release)
+		import->share->kind->release(import);
+	return 0;
+}
+
+static void import_put(struct share_import *import)
+{
+	atomic_dec(&import->share->imports);
+	share_put(import->share);
+}
+
+/* no lock is held, the share may be dead or alive */
+void share_import_drop(struct share_import *import)
+{
+	import_end(import);
+	import_put(import);
+}
+
+/* fails only if the importer itself asks for it, never when its file closes */
 static int share_import_destroy(struct ib_uobject *uobject,
 				enum rdma_remove_reason why,
 				struct uverbs_attr_bundle *attrs)
 {
 	struct share_import *import =
 		container_of(uobject, struct share_import, uobject);
+	int ret;
 
-	if (import->share->kind->release)
-		import->share->kind->release(import);
-	atomic_dec(&import->share->imports);
-	share_put(import->share);
+	ret = import_end(import);
+	if (ret && why == RDMA_REMOVE_DESTROY)
+		return ret;
+	import_put(import);
 	return 0;
 }
 
@@ -73,42 +96,66 @@ static void import_info(struct share_import *import,
 	share_rings_info(share, import->rights, info->ring_bytes);
 }
 
-/* share is locked and live; on success the import holds the share */
-static int import_create(struct share_import *import, struct share *share,
-			 u32 rights, struct uverbs_attr_bundle *attrs)
+/* the PD that the region has to be on; only to be compared with */
+static struct ib_pd *import_pd(struct uverbs_attr_bundle *attrs)
 {
-	struct ib_uverbs_share_info info = {};
+	const u16 id = IB_UVERBS_ATTR_IMPORT_CREATE_PD;
+	struct share_import *import;
+	struct ib_pd *pd;
+
+	if (!uverbs_attr_is_valid(attrs, id))
+		return NULL;
+	import = share_import_lock(attrs, id, IB_UVERBS_SHARE_PD, 0);
+	if (IS_ERR(import))
+		return ERR_CAST(import);
+	pd = import->share->object;
+	share_import_unlock(import);
+	return pd;
+}
+
+static int import_check_pd(struct share *share, const struct ib_pd *pd)
+{
+	struct ib_mr *mr = share->object;
+
+	if (!pd)
+		return 0;
+	if (share->kind->kind != IB_UVERBS_SHARE_MR)
+		return -EINVAL;
+	return mr->pd == pd ? 0 : -EXDEV;
+}
+
+/* share is locked and live; on success the import holds the share */
+static int import_create(struct share_import *import, struct share_grant *grant,
+			 const struct ib_pd *pd,
+			 struct ib_uverbs_share_info *info,
+			 struct uverbs_attr_bundle *attrs)
+{
+	struct share *share = grant->share;
 	int ret;
 
 	if (share->ibdev != attrs->context->device)
 		return -EXDEV;
+	ret = import_check_pd(share, pd);
+	if (ret)
+		return ret;
 
 	ret = share_rights_narrow(&import->rights, attrs,
-				  IB_UVERBS_ATTR_IMPORT_CREATE_RIGHTS, rights,
-				  -EACCES);
+				  IB_UVERBS_ATTR_IMPORT_CREATE_RIGHTS,
+				  grant->rights, -EACCES);
 	if (ret)
 		return ret;
 
 	import->share = share;
-	import_info(import, &info);
+	import_info(import, info);
 	if (share->kind->import) {
 		ret = share->kind->import(import, attrs);
 		if (ret)
 			return ret;
-		info.slot = import->slot;
-		info.generation = import->generation;
+		info->slot = import->slot;
+		info->generation = import->generation;
 	} else if (uverbs_attr_is_valid(
 			   attrs, IB_UVERBS_ATTR_IMPORT_CREATE_EVENT_FD)) {
 		return -EINVAL;
-	}
-
-	ret = uverbs_copy_to_struct_or_zero(
-		attrs, IB_UVERBS_ATTR_IMPORT_CREATE_RESP_INFO, &info,
-		sizeof(info));
-	if (ret) {
-		if (share->kind->import)
-			share->kind->abort(import);
-		return ret;
 	}
 
 	share_get(share);
@@ -123,13 +170,19 @@ static int UVERBS_HANDLER(IB_UVERBS_METHOD_IMPORT_CREATE)(
 		attrs, IB_UVERBS_ATTR_IMPORT_CREATE_HANDLE);
 	struct share_import *import =
 		container_of(uobject, struct share_import, uobject);
+	struct ib_uverbs_share_info info = {};
 	struct share_grant *grant;
 	struct file *file;
+	struct ib_pd *pd;
 	int fd, ret;
 
 	ret = uverbs_get_raw_fd(&fd, attrs, IB_UVERBS_ATTR_IMPORT_CREATE_GRANT);
 	if (ret)
 		return ret;
+	/* never the locks of two shares */
+	pd = import_pd(attrs);
+	if (IS_ERR(pd))
+		return PTR_ERR(pd);
 
 	file = share_grant_fget(fd);
 	if (IS_ERR(file))
@@ -139,11 +192,19 @@ static int UVERBS_HANDLER(IB_UVERBS_METHOD_IMPORT_CREATE)(
 	ret = share_lock_live(grant->share);
 	if (ret)
 		goto out_file;
-
-	ret = import_create(import, grant->share, grant->rights, attrs);
+	ret = import_create(import, grant, pd, &info, attrs);
 	share_unlock(grant->share);
 	if (ret)
 		goto out_file;
+
+	/* not under the lock: a page of the caller may never come */
+	ret = uverbs_copy_to_struct_or_zero(
+		attrs, IB_UVERBS_ATTR_IMPORT_CREATE_RESP_INFO, &info,
+		sizeof(info));
+	if (ret) {
+		share_import_drop(import);
+		goto out_file;
+	}
 
 	uobject->object = import->share;
 	uverbs_finalize_uobj_create(attrs, IB_UVERBS_ATTR_IMPORT_CREATE_HANDLE);
@@ -161,6 +222,9 @@ DECLARE_UVERBS_NAMED_METHOD(
 	UVERBS_ATTR_FLAGS_IN(IB_UVERBS_ATTR_IMPORT_CREATE_RIGHTS,
 			     enum ib_uverbs_share_rights, UA_OPTIONAL),
 	UVERBS_ATTR_RAW_FD(IB_UVERBS_ATTR_IMPORT_CREATE_EVENT_FD, UA_OPTIONAL),
+	UVERBS_ATTR_IDR(IB_UVERBS_ATTR_IMPORT_CREATE_PD,
+			IB_UVERBS_OBJECT_IMPORT, UVERBS_ACCESS_READ,
+			UA_OPTIONAL),
 	UVERBS_ATTR_PTR_OUT(IB_UVERBS_ATTR_IMPORT_CREATE_RESP_INFO,
 			    UVERBS_ATTR_STRUCT(struct ib_uverbs_share_info,
 					       ring_bytes),

@@ -17,6 +17,13 @@ bool share_has_rings(struct ib_device *ibdev)
 	return ibdev->ops.driver_id == RDMA_DRIVER_RXE;
 }
 
+/* reg_user_mr() has no use for udata, and may run in another process's file */
+bool share_can_lend_pd(struct ib_device *ibdev)
+{
+	return ibdev->ops.driver_id == RDMA_DRIVER_RXE &&
+	       ibdev->ops.reg_user_mr && ibdev->ops.dereg_mr;
+}
+
 struct share *share_alloc(const struct share_kind *kind, struct ib_device *ibdev,
 			  struct ib_uobject *target)
 {
@@ -36,6 +43,7 @@ struct share *share_alloc(const struct share_kind *kind, struct ib_device *ibdev
 	init_rwsem(&share->sem);
 	init_waitqueue_head(&share->wait);
 	mutex_init(&share->rings.lock);
+	share_mrs_init(&share->mrs);
 	share->inode = inode;
 	share->kind = kind;
 	share->ibdev = ibdev;
@@ -93,19 +101,25 @@ void share_unlock(struct share *share)
 
 /*
  * From here on every operation answers ENOLINK and the target may be
- * destroyed. Waits for the operations that run.
+ * destroyed. Waits for the operations that run. May be called again.
+ *
+ * Return: 0, or -EBUSY if a region of an importer is left on the PD; the share
+ * is dead all the same
  */
-static void share_kill(struct share *share)
+static int share_kill(struct share *share)
 {
 	struct share_memory memory;
+	int ret;
 
+	share_mrs_close(share);
 	down_write(&share->sem);
-	share->dead = true;
-	if (share->kind->unpin)
+	if (!share->dead && share->kind->unpin)
 		share->kind->unpin(share);
+	share->dead = true;
 	share->object = NULL;
 	memory = share->memory;
 	share->memory.file = NULL;
+	ret = share_mrs_dereg(share);
 	up_write(&share->sem);
 
 	share_memory_put(&memory);
@@ -113,16 +127,24 @@ static void share_kill(struct share *share)
 	if (share->slots)
 		share_slots_wake_all(share->slots, IB_UVERBS_SHARE_ALL_SLOTS);
 	wake_up_interruptible_poll(&share->wait, EPOLLHUP);
+	return ret;
 }
 
-/* any reason: REVOKE, close of the file, removal of the device; never fails */
+/*
+ * Any reason: REVOKE, close of the file, removal of the device. What a provider
+ * refuses because of an object of the same file (a bound memory window) uverbs
+ * tries again when that one is gone.
+ */
 static int share_destroy(struct ib_uobject *uobject,
 			 enum rdma_remove_reason why,
 			 struct uverbs_attr_bundle *attrs)
 {
 	struct share *share = uobject->object;
+	int ret;
 
-	share_kill(share);
+	ret = share_kill(share);
+	if (ret)
+		return ret;
 	share_put(share);
 	return 0;
 }

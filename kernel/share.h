@@ -8,6 +8,7 @@
  *	share->sem				never two of them
  *	mmap_lock
  *	share->rings.lock			leaf, also taken in a page fault
+ *	share->mrs.lock				leaf
  *	slots->lock				leaf, spin lock
  */
 #ifndef SHARE_H
@@ -31,6 +32,7 @@
 
 struct share;
 struct share_import;
+struct share_mr;
 struct share_slots;
 
 /**
@@ -45,7 +47,6 @@ struct share_slots;
  * @unpin: let it go; share->sem is held for writing
  * @info: fill in what an importer must know; share->sem is held, share is live
  * @import: more to do for an import, may fail; sem held, live
- * @abort: undo @import; sem held
  * @release: an import goes away; no lock held, the share may be dead
  */
 struct share_kind {
@@ -59,7 +60,6 @@ struct share_kind {
 	void (*info)(struct share *share, struct ib_uverbs_share_info *info);
 	int (*import)(struct share_import *import,
 		      struct uverbs_attr_bundle *attrs);
-	void (*abort)(struct share_import *import);
 	void (*release)(struct share_import *import);
 };
 
@@ -100,6 +100,20 @@ struct share_rings {
 };
 
 /**
+ * struct share_mrs - regions of importers on an exported PD
+ * @lock: guards the rest
+ * @closed: no registration may begin
+ * @list: of struct share_mr; the PD is not let go while there is one
+ * @running: registrations that run, see registrar.c
+ */
+struct share_mrs {
+	struct mutex lock; /* guards the rest */
+	bool closed;
+	struct list_head list;
+	struct list_head running;
+};
+
+/**
  * struct share - an exported object
  * @ref: held by its uobject, by each grant file and each import
  * @kind: constant
@@ -110,6 +124,7 @@ struct share_rings {
  * @target: the target's uobject, NULL for a context
  * @object: struct ib_qp and so on, pinned
  * @memory: MR: what is behind it
+ * @mrs: PD: regions of importers
  * @slots: CONTEXT: the members; valid until the share is freed
  * @imports: number of imports, for people
  * @wait: poll() on grants
@@ -125,6 +140,7 @@ struct share {
 	struct ib_uobject *target;
 	void *object;
 	struct share_memory memory;
+	struct share_mrs mrs;
 	struct share_slots *slots;
 	atomic_t imports;
 	wait_queue_head_t wait;
@@ -139,6 +155,8 @@ struct share {
  * @rights: constant
  * @slot: CONTEXT: slot of the importer
  * @generation: CONTEXT: generation of that slot
+ * @mr: this is no import of the PD, but a region on it; valid while the share
+ *	is live
  */
 struct share_import {
 	struct ib_uobject uobject;
@@ -146,6 +164,7 @@ struct share_import {
 	u32 rights;
 	u32 slot;
 	u32 generation;
+	struct share_mr *mr;
 };
 
 /**
@@ -179,6 +198,7 @@ void share_put(struct share *share);
 int share_lock_live(struct share *share);
 void share_unlock(struct share *share);
 bool share_has_rings(struct ib_device *ibdev);
+bool share_can_lend_pd(struct ib_device *ibdev);
 extern const struct uapi_definition share_uapi_share[];
 
 /* export.c */
@@ -206,7 +226,14 @@ struct share_import *share_import_lock(struct uverbs_attr_bundle *attrs, u16 id,
 				       enum ib_uverbs_share_kind kind,
 				       u32 rights);
 void share_import_unlock(struct share_import *import);
+void share_import_drop(struct share_import *import);
 extern const struct uapi_definition share_uapi_import[];
+
+/* import_mr.c */
+void share_mrs_init(struct share_mrs *mrs);
+int share_mrs_dereg(struct share *share);
+int share_import_mr_end(struct share_import *import);
+extern const struct uapi_definition share_uapi_import_mr[];
 
 /* rights.c */
 u32 share_ring_right(u32 ring);
@@ -228,12 +255,55 @@ void share_memory_put(struct share_memory *memory);
 int share_memory_from_fd(struct share_memory *memory, int fd, u64 offset,
 			 u64 length, u32 access);
 
+/**
+ * struct share_range - memory that is to become a region
+ * @memory: the range of a file; only length and access if it is the caller's
+ *	own memory
+ * @iova: address that stands for its first byte
+ * @addr: where it is in the caller's address space
+ * @map: mapping of ours, for as long as the registration takes
+ * @map_length: of it, or 0
+ */
+struct share_range {
+	struct share_memory memory;
+	u64 iova;
+	u64 addr;
+	unsigned long map;
+	unsigned long map_length;
+};
+
+/* the attributes of a method that say what to register */
+struct share_range_ids {
+	u16 fd;
+	u16 offset;
+	u16 length;
+	u16 iova;
+	u16 access;
+};
+
+/* range.c */
+int share_range_get_file(struct share_range *range, struct ib_device *ibdev,
+			 const struct share_range_ids *ids,
+			 struct uverbs_attr_bundle *attrs);
+int share_range_get_addr(struct share_range *range, struct ib_device *ibdev,
+			 const struct share_range_ids *ids, u16 id,
+			 struct uverbs_attr_bundle *attrs);
+int share_range_fault_in(const struct share_range *range);
+void share_range_put(struct share_range *range);
+
+/* registrar.c */
+struct ib_mr *share_register(struct share *share,
+			     const struct share_range *range);
+void share_mrs_close(struct share *share);
+
 /* qp_attr.c */
 int share_qp_modify(struct ib_qp *qp, struct ib_uverbs_qp_attr *uattr,
 		    struct ib_udata *udata);
 int share_qp_query(struct ib_qp *qp, struct ib_uverbs_qp_attr *uattr);
 
 /* context.c, mr.c, pd.c, cq.c, qp.c, srq.c */
+void share_mr_init(struct ib_mr *mr, struct ib_pd *pd,
+		   struct ib_uobject *uobject, const struct share_range *range);
 struct share_slots *share_slots_new(void);
 void share_slots_free(struct share_slots *slots);
 void share_slots_wake_all(struct share_slots *slots, u32 but);

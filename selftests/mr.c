@@ -17,10 +17,10 @@
 FIXTURE(mr)
 {
 	struct endpoint a, b;
-	uint32_t kick;
+	struct writer writer;
 	int mem;
 	char *bytes;
-	struct reg_mr source, target;
+	struct reg_mr target;
 };
 
 FIXTURE_VARIANT(mr)
@@ -57,33 +57,18 @@ static int make_file(unsigned int flags, const char *path, uint64_t length)
 
 FIXTURE_SETUP(mr)
 {
-	struct export_args export;
-	struct import import;
-
 	test_ok(endpoint_open(&self->a, "rxe0", IB_UVERBS_QPT_RC));
 	test_ok(endpoint_open(&self->b, "rxe1", IB_UVERBS_QPT_RC));
 	test_ok(endpoint_connect(&self->b, &self->a));
 	test_ok(endpoint_connect(&self->a, &self->b));
-	export = EXPORT_OF(self->a.fd, self->a.qp.handle);
-	test_export(self->a.fd, &export);
-	import = IMPORT_OF(export.grant);
-	test_import(self->a.fd, &import);
-	self->kick = import.handle;
+	test_ok(writer_open(&self->writer, &self->a));
 
 	self->mem = make_file(variant->memfd_flags, variant->path, variant->length);
 	ASSERT_LE(0, self->mem);
 	self->bytes = mmap(NULL, variant->length, PROT_READ | PROT_WRITE, MAP_SHARED, self->mem, 0);
 	ASSERT_NE(MAP_FAILED, self->bytes);
 
-	/* a page to write from, and all of the file to write to */
-	self->source = (struct reg_mr){
-		.pd = self->a.pd,
-		.fd = memfd(PAGE),
-		.length = PAGE,
-		.access = ACCESS_LOCAL,
-	};
-	test_reg_mr(self->a.fd, &self->source);
-	ASSERT_EQ(5, pwrite(self->source.fd, "hello", 5, 0));
+	/* all of the file */
 	self->target = (struct reg_mr){
 		.pd = self->b.pd,
 		.fd = self->mem,
@@ -99,27 +84,10 @@ FIXTURE_TEARDOWN(mr)
 	endpoint_close(&self->b);
 }
 
-/* Return: status of the completion of an RDMA write of "hello" */
-static int rdma_write(FIXTURE_DATA(mr) *self, uint64_t addr, uint32_t rkey)
-{
-	struct rxe_sge sge = { .addr = 0, .length = 5, .lkey = self->source.lkey };
-	struct ib_uverbs_wc wc;
-	int err;
-
-	post_write(self->a.qp.send.buf, 1, &sge, addr, rkey);
-	err = do_kick(self->a.fd, self->kick, IB_UVERBS_SHARE_KICK_SEND);
-	return err || !poll_cq(self->a.cq.ring.buf, &wc) ? -1 : (int)wc.status;
-}
-
-static bool has_hello(const char *at)
-{
-	return !memcmp(at, "hello", 5);
-}
-
 TEST_F(mr, write_into_the_file)
 {
 	test_reg_mr(self->b.fd, &self->target);
-	EXPECT_EQ(0, rdma_write(self, IOVA + AT, self->target.rkey));
+	EXPECT_EQ(0, rdma_write(&self->writer, IOVA + AT, self->target.rkey));
 	EXPECT_TRUE(has_hello(self->bytes + AT));
 	EXPECT_EQ(0, destroy(self->b.fd, UVERBS_OBJECT_MR, self->target.handle));
 }
@@ -130,7 +98,7 @@ TEST_F(mr, own_mapping)
 	test_reg_mr(self->b.fd, &self->target);
 	/* the region outlives the mapping and the descriptor */
 	ASSERT_EQ(0, munmap(self->bytes, variant->length));
-	EXPECT_EQ(0, rdma_write(self, self->target.iova + AT, self->target.rkey));
+	EXPECT_EQ(0, rdma_write(&self->writer, self->target.iova + AT, self->target.rkey));
 	self->bytes = mmap(NULL, variant->length, PROT_READ, MAP_SHARED, self->mem, 0);
 	EXPECT_TRUE(has_hello(self->bytes + AT));
 }
@@ -144,7 +112,7 @@ TEST_F(mr, mapping_of_another_part)
 	self->target.offset = half;
 	self->target.length = half;
 	test_reg_mr(self->b.fd, &self->target);
-	EXPECT_EQ(0, rdma_write(self, self->target.iova + AT, self->target.rkey));
+	EXPECT_EQ(0, rdma_write(&self->writer, self->target.iova + AT, self->target.rkey));
 	EXPECT_TRUE(has_hello(self->bytes + half + AT));
 	EXPECT_FALSE(has_hello(self->bytes + AT));
 }
@@ -155,7 +123,7 @@ TEST_F(mr, offset_in_the_page)
 	self->target.length = PAGE;
 	self->target.iova = IOVA + 0x10;
 	test_reg_mr(self->b.fd, &self->target);
-	EXPECT_EQ(0, rdma_write(self, self->target.iova + AT, self->target.rkey));
+	EXPECT_EQ(0, rdma_write(&self->writer, self->target.iova + AT, self->target.rkey));
 	EXPECT_TRUE(has_hello(self->bytes + PAGE + 0x10 + AT));
 }
 
@@ -187,10 +155,10 @@ TEST_F(mr, from_a_grant)
 	EXPECT_NE(reg.rkey, self->target.rkey);
 	test_revoke(self->b.fd, export.handle);
 	EXPECT_EQ(0, destroy(self->b.fd, UVERBS_OBJECT_MR, self->target.handle));
-	EXPECT_EQ(0, rdma_write(self, IOVA + AT, reg.rkey));
+	EXPECT_EQ(0, rdma_write(&self->writer, IOVA + AT, reg.rkey));
 	EXPECT_TRUE(has_hello(self->bytes + PAGE + AT));
 	/* it ends where it ends */
-	EXPECT_NE(0, rdma_write(self, IOVA + PAGE, reg.rkey));
+	EXPECT_NE(0, rdma_write(&self->writer, IOVA + PAGE, reg.rkey));
 }
 
 TEST_F(mr, from_a_grant_on_another_device)
@@ -215,7 +183,7 @@ TEST_F(mr, truncate_afterwards)
 {
 	test_reg_mr(self->b.fd, &self->target);
 	ASSERT_EQ(0, ftruncate(self->mem, 0));
-	EXPECT_EQ(0, rdma_write(self, IOVA + AT, self->target.rkey));
+	EXPECT_EQ(0, rdma_write(&self->writer, IOVA + AT, self->target.rkey));
 	ASSERT_EQ(0, ftruncate(self->mem, variant->length));
 	EXPECT_FALSE(has_hello(self->bytes + AT));
 	EXPECT_EQ(0, destroy(self->b.fd, UVERBS_OBJECT_MR, self->target.handle));

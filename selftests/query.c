@@ -45,7 +45,8 @@ FIXTURE_TEARDOWN(query)
 TEST_F(query, caps)
 {
 	struct ib_uverbs_share_caps caps;
-	uint64_t features = IB_UVERBS_SHARE_F_REG_MR | IB_UVERBS_SHARE_F_RINGS;
+	uint64_t features = IB_UVERBS_SHARE_F_REG_MR | IB_UVERBS_SHARE_F_RINGS |
+			    IB_UVERBS_SHARE_F_IMPORT_REG_MR;
 
 	if (is_kernel_at_least(6, 2))
 		features |= IB_UVERBS_SHARE_F_READ_ONLY_MR;
@@ -87,7 +88,7 @@ TEST_F(query, no_such_method)
 		call_init(&call, IB_UVERBS_OBJECT_SHARE, method);
 		EXPECT_EQ(EPROTONOSUPPORT, call_run(self->fd, &call));
 	}
-	for (method = IB_UVERBS_METHOD_IMPORT_WAKE_SLOT + 1; method < 22; method++) {
+	for (method = IB_UVERBS_METHOD_IMPORT_REG_MR + 1; method < 22; method++) {
 		call_init(&call, IB_UVERBS_OBJECT_IMPORT, method);
 		EXPECT_EQ(EPROTONOSUPPORT, call_run(self->fd, &call));
 	}

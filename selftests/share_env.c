@@ -193,6 +193,20 @@ long count_objects(const char *dev, const char *type)
 	return at ? strtol(at + strlen(word), NULL, 10) : -1;
 }
 
+/* of this process; the memory that regions pin */
+long pinned_kb(void)
+{
+	FILE *f = fopen("/proc/self/status", "re");
+	char line[128];
+	long kb = -1;
+
+	while (f && kb < 0 && fgets(line, sizeof(line), f))
+		sscanf(line, "VmPin: %ld", &kb);
+	if (f)
+		fclose(f);
+	return kb;
+}
+
 bool is_kernel_at_least(unsigned int major, unsigned int minor)
 {
 	unsigned int have_major = 0, have_minor = 0;

@@ -60,6 +60,26 @@ void call_import(struct call *call, struct import *import)
 	if (import->event != -1)
 		put_fd(call, IB_UVERBS_ATTR_IMPORT_CREATE_EVENT_FD, import->event);
 	put_out(call, IB_UVERBS_ATTR_IMPORT_CREATE_RESP_INFO, &import->info, sizeof(import->info));
+	if (import->pd != ABSENT)
+		put_handle(call, IB_UVERBS_ATTR_IMPORT_CREATE_PD, import->pd);
+}
+
+void call_import_reg_mr(struct call *call, struct reg_mr *reg)
+{
+	call_init(call, IB_UVERBS_OBJECT_IMPORT, IB_UVERBS_METHOD_IMPORT_REG_MR);
+	put_handle(call, IB_UVERBS_ATTR_IMPORT_REG_MR_HANDLE, 0);
+	put_handle(call, IB_UVERBS_ATTR_IMPORT_REG_MR_PD, reg->pd);
+	if (reg->fd == -1) {
+		put_u64(call, IB_UVERBS_ATTR_IMPORT_REG_MR_ADDR, reg->addr);
+	} else {
+		put_fd(call, IB_UVERBS_ATTR_IMPORT_REG_MR_FD, reg->fd);
+		put_u64(call, IB_UVERBS_ATTR_IMPORT_REG_MR_OFFSET, reg->offset);
+	}
+	put_u64(call, IB_UVERBS_ATTR_IMPORT_REG_MR_LENGTH, reg->length);
+	put_u64(call, IB_UVERBS_ATTR_IMPORT_REG_MR_IOVA, reg->iova);
+	put_u64(call, IB_UVERBS_ATTR_IMPORT_REG_MR_ACCESS, reg->access);
+	put_out(call, IB_UVERBS_ATTR_IMPORT_REG_MR_RESP_LKEY, &reg->lkey, sizeof(reg->lkey));
+	put_out(call, IB_UVERBS_ATTR_IMPORT_REG_MR_RESP_RKEY, &reg->rkey, sizeof(reg->rkey));
 }
 
 void call_kick(struct call *call, uint32_t handle, uint32_t flags)
@@ -164,6 +184,14 @@ int do_import(int fd, struct import *import)
 
 	call_import(&call, import);
 	return run_new(fd, &call, &import->handle);
+}
+
+int do_import_reg_mr(int fd, struct reg_mr *reg)
+{
+	struct call call;
+
+	call_import_reg_mr(&call, reg);
+	return run_new(fd, &call, &reg->handle);
 }
 
 int do_release(int fd, uint32_t handle)

@@ -42,6 +42,20 @@ struct attr_row {
 	uint32_t other;
 };
 
+#define ATTR(id_, kind_)                     \
+	{                                    \
+		.id = (id_), .kind = (kind_) \
+	}
+#define OPTIONAL(id_, kind_)                                   \
+	{                                                      \
+		.id = (id_), .kind = (kind_), .optional = true \
+	}
+/* a handle, and one of another type */
+#define OBJECT(id_, other_)                                    \
+	{                                                      \
+		.id = (id_), .kind = HANDLE, .other = (other_) \
+	}
+
 /**
  * struct sweep - what is used to make calls wrong
  * @fd: uverbs file

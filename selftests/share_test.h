@@ -61,9 +61,11 @@ int call_run(int fd, struct call *call);
 /* for the optional attributes: not given */
 #define ABSENT 0xffffffffU
 
+/* @pd: for IMPORT_REG_MR an import; @addr: there, if @fd is -1 */
 struct reg_mr {
 	uint32_t pd;
 	int fd;
+	uint64_t addr;
 	uint64_t offset;
 	uint64_t length;
 	uint64_t iova;
@@ -97,17 +99,19 @@ struct import {
 	int grant;
 	uint32_t rights;
 	int event;
+	uint32_t pd;
 	uint32_t handle;
 	struct ib_uverbs_share_info info;
 };
 
 #define IMPORT_OF(grant_) \
-	((struct import){ .grant = (grant_), .rights = ABSENT, .event = -1 })
+	((struct import){ .grant = (grant_), .rights = ABSENT, .event = -1, .pd = ABSENT })
 
 void call_reg_mr(struct call *call, struct reg_mr *reg);
 void call_export(struct call *call, struct export_args *export);
 void call_derive(struct call *call, int grant, uint32_t rights, int *new_grant);
 void call_import(struct call *call, struct import *import);
+void call_import_reg_mr(struct call *call, struct reg_mr *reg);
 void call_kick(struct call *call, uint32_t handle, uint32_t flags);
 void call_arm(struct call *call, uint32_t handle, uint32_t flags);
 void call_modify(struct call *call, uint32_t handle, const struct ib_uverbs_qp_attr *attr);
@@ -123,6 +127,7 @@ int do_revoke(int fd, uint32_t handle);
 int do_derive(int fd, int grant, uint32_t rights, int *new_grant);
 int do_import(int fd, struct import *import);
 int do_release(int fd, uint32_t handle);
+int do_import_reg_mr(int fd, struct reg_mr *reg);
 int do_kick(int fd, uint32_t handle, uint32_t flags);
 int do_arm(int fd, uint32_t handle, uint32_t flags);
 int do_modify(int fd, uint32_t handle, const struct ib_uverbs_qp_attr *attr);
@@ -144,6 +149,8 @@ int do_wake_slot(int fd, uint32_t handle, uint32_t slot);
 #define test_err_derive(e, ...) test_err(e, do_derive(__VA_ARGS__))
 #define test_import(...) test_ok(do_import(__VA_ARGS__))
 #define test_err_import(e, ...) test_err(e, do_import(__VA_ARGS__))
+#define test_import_reg_mr(...) test_ok(do_import_reg_mr(__VA_ARGS__))
+#define test_err_import_reg_mr(e, ...) test_err(e, do_import_reg_mr(__VA_ARGS__))
 #define test_release(...) test_ok(do_release(__VA_ARGS__))
 #define test_err_release(e, ...) test_err(e, do_release(__VA_ARGS__))
 #define test_kick(...) test_ok(do_kick(__VA_ARGS__))
@@ -198,6 +205,7 @@ int cq_create(int fd, uint32_t cqe, int channel, struct cq *cq);
 int srq_create(int fd, uint32_t pd, struct srq *srq);
 int qp_create(struct endpoint *ep, uint32_t type, const struct srq *srq, struct qp *qp);
 int channel_create(int fd, int *channel);
+int mw_alloc(int fd, uint32_t pd, uint32_t *rkey);
 int destroy(int fd, uint16_t object, uint32_t handle);
 long count_handles(int fd, uint16_t object);
 int mr_rereg_access(int fd, uint32_t handle, uint32_t access);
@@ -215,7 +223,20 @@ void post_send(struct rxe_queue_buf *ring, uint64_t id, const struct rxe_sge *sg
 void post_send_solicited(struct rxe_queue_buf *ring, uint64_t id, const struct rxe_sge *sge);
 void post_write(struct rxe_queue_buf *ring, uint64_t id, const struct rxe_sge *sge,
 		uint64_t remote_addr, uint32_t rkey);
+void post_bind(struct rxe_queue_buf *ring, uint64_t id, uint32_t mw_rkey, const struct reg_mr *mr);
 bool poll_cq(struct rxe_queue_buf *ring, struct ib_uverbs_wc *wc);
+
+/* share_writer.c: writes five bytes by RDMA, to see where they appear */
+
+struct writer {
+	struct endpoint *ep;
+	uint32_t kick;
+	struct reg_mr source;
+};
+
+int writer_open(struct writer *writer, struct endpoint *ep);
+int rdma_write(struct writer *writer, uint64_t addr, uint32_t rkey);
+bool has_hello(const char *at);
 
 /* share_env.c: processes, files and what is left of them */
 
@@ -258,6 +279,7 @@ bool is_hung_up(int fd);
 unsigned int event_count(int fd);
 bool read_resources(const char *dev, char *line, int size);
 long count_objects(const char *dev, const char *type);
+long pinned_kb(void);
 bool is_kernel_at_least(unsigned int major, unsigned int minor);
 
 #endif /* SHARE_TEST_H */

@@ -155,6 +155,27 @@ void post_write(struct rxe_queue_buf *ring, uint64_t id, const struct rxe_sge *s
 	post(ring, &wr, sge, remote_addr);
 }
 
+/* binds a window of type 2 to all of a region, for remote writes */
+void post_bind(struct rxe_queue_buf *ring, uint64_t id, uint32_t mw_rkey, const struct reg_mr *mr)
+{
+	struct rxe_sge none = {};
+	struct rxe_send_wr wr = {
+		.wr_id = id,
+		.opcode = IBV_WR_BIND_MW,
+		.send_flags = IBV_SEND_SIGNALED,
+		.wr.mw = {
+			.addr = mr->iova,
+			.length = mr->length,
+			.mr_lkey = mr->lkey,
+			.mw_rkey = mw_rkey,
+			.rkey = ibv_inc_rkey(mw_rkey),
+			.access = IBV_ACCESS_REMOTE_WRITE,
+		},
+	};
+
+	post(ring, &wr, &none, 0);
+}
+
 static bool is_empty(const struct rxe_queue_buf *ring)
 {
 	return __atomic_load_n(&ring->producer_index, __ATOMIC_ACQUIRE) == ring->consumer_index;

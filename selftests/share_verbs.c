@@ -79,6 +79,18 @@ int channel_create(int fd, int *channel)
 			 sizeof(*channel));
 }
 
+/* of type 2; there is no ioctl to destroy it, close() does */
+int mw_alloc(int fd, uint32_t pd, uint32_t *rkey)
+{
+	struct ib_uverbs_alloc_mw in = { .pd_handle = pd, .mw_type = IBV_MW_TYPE_2 };
+	struct ib_uverbs_alloc_mw_resp out;
+	int err;
+
+	err = write_cmd(fd, IB_USER_VERBS_CMD_ALLOC_MW, &in, sizeof(in), &out, sizeof(out));
+	*rkey = out.rkey;
+	return err;
+}
+
 int mr_rereg_access(int fd, uint32_t handle, uint32_t access)
 {
 	struct ib_uverbs_rereg_mr in = {

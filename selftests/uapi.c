@@ -12,20 +12,6 @@
 #include "kselftest_harness.h"
 #include "share_sweep.h"
 
-#define ATTR(id_, kind_)                     \
-	{                                    \
-		.id = (id_), .kind = (kind_) \
-	}
-#define OPTIONAL(id_, kind_)                                   \
-	{                                                      \
-		.id = (id_), .kind = (kind_), .optional = true \
-	}
-/* a handle, and one of another type */
-#define OBJECT(id_, other_)                                    \
-	{                                                      \
-		.id = (id_), .kind = HANDLE, .other = (other_) \
-	}
-
 FIXTURE(uapi)
 {
 	struct endpoint ep;

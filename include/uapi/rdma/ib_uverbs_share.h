@@ -63,9 +63,11 @@
  * EACCES           the right is missing, or wider access than was granted or
  *                  than the file descriptor was opened with
  * EPERM            a seal of the memfd forbids the mapping
- * EXDEV            the grant belongs to another device
+ * EXDEV            the grant belongs to another device, or the region to
+ *                  another PD
  * ENOLINK          the share is dead
- * EBUSY            the object is exported or in use
+ * EBUSY            the object is exported or in use; a memory window is bound
+ *                  to a region
  * EOVERFLOW        offset + length wraps
  * ERANGE           beyond the end of the file, or outside of what was granted
  * E2BIG            too many ring segments or a segment that is too long
@@ -124,6 +126,7 @@ enum ib_uverbs_methods_share {
  * @IB_UVERBS_METHOD_IMPORT_QUERY_QP: read the state and attributes of a QP
  * @IB_UVERBS_METHOD_IMPORT_QUERY_SLOT: is the process of a slot alive
  * @IB_UVERBS_METHOD_IMPORT_WAKE_SLOT: signal the eventfd of a slot
+ * @IB_UVERBS_METHOD_IMPORT_REG_MR: register memory on an imported PD
  */
 enum ib_uverbs_methods_import {
 	IB_UVERBS_METHOD_IMPORT_CREATE,
@@ -133,7 +136,8 @@ enum ib_uverbs_methods_import {
 	IB_UVERBS_METHOD_IMPORT_MODIFY_QP,
 	IB_UVERBS_METHOD_IMPORT_QUERY_QP,
 	IB_UVERBS_METHOD_IMPORT_QUERY_SLOT,
-	IB_UVERBS_METHOD_IMPORT_WAKE_SLOT
+	IB_UVERBS_METHOD_IMPORT_WAKE_SLOT,
+	IB_UVERBS_METHOD_IMPORT_REG_MR
 };
 
 /**
@@ -237,11 +241,14 @@ struct ib_uverbs_share_segment {
  *	software provider whose ring layout is uAPI
  * @IB_UVERBS_SHARE_F_READ_ONLY_MR: memory of which only a read-only file
  *	descriptor is held can be registered for reading (Linux 6.2 and later)
+ * @IB_UVERBS_SHARE_F_IMPORT_REG_MR: IMPORT_REG_MR works: a provider that
+ *	registers memory on a PD of another uverbs file
  */
 enum ib_uverbs_share_features {
 	IB_UVERBS_SHARE_F_REG_MR = 1 << 0,
 	IB_UVERBS_SHARE_F_RINGS = 1 << 1,
-	IB_UVERBS_SHARE_F_READ_ONLY_MR = 1 << 2
+	IB_UVERBS_SHARE_F_READ_ONLY_MR = 1 << 2,
+	IB_UVERBS_SHARE_F_IMPORT_REG_MR = 1 << 3
 };
 
 /**
@@ -421,6 +428,10 @@ enum uverbs_attrs_share_export {
 /**
  * enum uverbs_attrs_share_revoke - attributes of SHARE_REVOKE
  * @IB_UVERBS_ATTR_SHARE_REVOKE_HANDLE: the share, destroyed
+ *
+ * EBUSY, if a memory window is bound to a region that an importer made on the
+ * PD: the share is dead all the same, the handle stays, and REVOKE is to be
+ * called again when the window is gone.
  */
 enum uverbs_attrs_share_revoke {
 	IB_UVERBS_ATTR_SHARE_REVOKE_HANDLE
@@ -448,18 +459,25 @@ enum uverbs_attrs_share_derive {
  * @IB_UVERBS_ATTR_IMPORT_CREATE_EVENT_FD: CONTEXT, optional: eventfd that
  *	WAKE_SLOT and the death of another slot signal
  * @IB_UVERBS_ATTR_IMPORT_CREATE_RESP_INFO: out, struct ib_uverbs_share_info
+ * @IB_UVERBS_ATTR_IMPORT_CREATE_PD: MR, optional: import of the PD that the
+ *	region is on; EXDEV if it is on another one
+ *
+ * An import of an MR is an alias: keys that the kernel vouches for, and a
+ * reference. It pins nothing, and it ends with the share.
  */
 enum uverbs_attrs_import_create {
 	IB_UVERBS_ATTR_IMPORT_CREATE_HANDLE,
 	IB_UVERBS_ATTR_IMPORT_CREATE_GRANT,
 	IB_UVERBS_ATTR_IMPORT_CREATE_RIGHTS,
 	IB_UVERBS_ATTR_IMPORT_CREATE_EVENT_FD,
-	IB_UVERBS_ATTR_IMPORT_CREATE_RESP_INFO
+	IB_UVERBS_ATTR_IMPORT_CREATE_RESP_INFO,
+	IB_UVERBS_ATTR_IMPORT_CREATE_PD
 };
 
 /**
  * enum uverbs_attrs_import_release - attributes of IMPORT_RELEASE
- * @IB_UVERBS_ATTR_IMPORT_RELEASE_HANDLE: the import, destroyed
+ * @IB_UVERBS_ATTR_IMPORT_RELEASE_HANDLE: the import, or the region of
+ *	IMPORT_REG_MR, destroyed; EBUSY while a memory window is bound to it
  */
 enum uverbs_attrs_import_release {
 	IB_UVERBS_ATTR_IMPORT_RELEASE_HANDLE
@@ -532,6 +550,44 @@ enum uverbs_attrs_import_query_slot {
 enum uverbs_attrs_import_wake_slot {
 	IB_UVERBS_ATTR_IMPORT_WAKE_SLOT_HANDLE,
 	IB_UVERBS_ATTR_IMPORT_WAKE_SLOT_SLOT
+};
+
+/**
+ * enum uverbs_attrs_import_reg_mr - attributes of IMPORT_REG_MR
+ * @IB_UVERBS_ATTR_IMPORT_REG_MR_HANDLE: new IB_UVERBS_OBJECT_IMPORT, which
+ *	stands for the region and can be used for RELEASE only
+ * @IB_UVERBS_ATTR_IMPORT_REG_MR_PD: import of a PD with the right REGISTER
+ * @IB_UVERBS_ATTR_IMPORT_REG_MR_ADDR: u64, start of memory of the calling
+ *	process; this or FD
+ * @IB_UVERBS_ATTR_IMPORT_REG_MR_FD: as in SHARE_REG_MR
+ * @IB_UVERBS_ATTR_IMPORT_REG_MR_OFFSET: u64, as in SHARE_REG_MR; with FD only
+ * @IB_UVERBS_ATTR_IMPORT_REG_MR_LENGTH: u64, bytes, not 0
+ * @IB_UVERBS_ATTR_IMPORT_REG_MR_IOVA: u64, address that stands for the first
+ *	byte, with the same offset in its page
+ * @IB_UVERBS_ATTR_IMPORT_REG_MR_ACCESS: flags, enum ib_access_flags
+ * @IB_UVERBS_ATTR_IMPORT_REG_MR_RESP_LKEY: out, u32
+ * @IB_UVERBS_ATTR_IMPORT_REG_MR_RESP_RKEY: out, u32
+ *
+ * The region belongs to the caller's file and is charged to the calling
+ * process as ibv_reg_mr() charges. It ends with RELEASE, with the caller's
+ * file, or with the share of the PD: whatever is first. When the share dies
+ * the keys are invalid at once, and the handle is an empty one for RELEASE.
+ *
+ * The pages are waited for before the share is locked, and if it dies during
+ * the registration that ends with ENOLINK: memory whose pages never come
+ * (userfaultfd) holds up nobody but the caller, who has to be killed.
+ */
+enum uverbs_attrs_import_reg_mr {
+	IB_UVERBS_ATTR_IMPORT_REG_MR_HANDLE,
+	IB_UVERBS_ATTR_IMPORT_REG_MR_PD,
+	IB_UVERBS_ATTR_IMPORT_REG_MR_ADDR,
+	IB_UVERBS_ATTR_IMPORT_REG_MR_FD,
+	IB_UVERBS_ATTR_IMPORT_REG_MR_OFFSET,
+	IB_UVERBS_ATTR_IMPORT_REG_MR_LENGTH,
+	IB_UVERBS_ATTR_IMPORT_REG_MR_IOVA,
+	IB_UVERBS_ATTR_IMPORT_REG_MR_ACCESS,
+	IB_UVERBS_ATTR_IMPORT_REG_MR_RESP_LKEY,
+	IB_UVERBS_ATTR_IMPORT_REG_MR_RESP_RKEY
 };
 
 #endif /* IB_UVERBS_SHARE_H */
