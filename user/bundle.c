@@ -274,8 +274,8 @@ static int kind_ok(uint32_t kind)
 int share_bundle_parse(struct share_bundle *bundle, const void *buf,
 		       size_t length, unsigned int num_fds)
 {
-	/* the first two are those of the context */
-	uint8_t use[IBV_SHARE_MAX_FDS] = { 1, 1 };
+	/* the first ones are those of the context */
+	uint8_t use[IBV_SHARE_MAX_FDS] = { 1, 1, 1 };
 	struct wire_header header = { 0 };
 	uint32_t i;
 	int ret;

@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <infiniband/share.h>
 
-#define SHARE_BUNDLE_MAX_OBJECTS (IBV_SHARE_MAX_FDS - 2)
+#define SHARE_BUNDLE_MAX_OBJECTS (IBV_SHARE_MAX_FDS - 3)
 /* of all user objects together */
 #define SHARE_BUNDLE_MAX_DATA IBV_SHARE_MAX_USER_BYTES
 
@@ -26,6 +26,7 @@
 enum share_bundle_fd {
 	SHARE_BUNDLE_FD_CONTEXT,
 	SHARE_BUNDLE_FD_CONTROL,
+	SHARE_BUNDLE_FD_ASYNC,
 	SHARE_BUNDLE_FDS
 };
 

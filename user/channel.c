@@ -3,6 +3,7 @@
  * Copyright (c) 2026 The uverbs-share authors
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include "error.h"
 #include "share_priv.h"
@@ -16,8 +17,12 @@ ibv_share_create_comp_channel(struct ibv_share_context *ctx)
 	if (share_maker_check(ctx))
 		return NULL;
 	channel = ibv_create_comp_channel(ctx->real);
-	if (!channel)
+	if (!channel) {
 		share_error_ioctl(errno, "making a completion channel");
+		return NULL;
+	}
+	/* all processes have it: whoever reads must not wait for others */
+	fcntl(channel->fd, F_SETFL, O_NONBLOCK);
 	return channel;
 }
 

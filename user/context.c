@@ -93,6 +93,7 @@ static void list_del(struct ibv_share_context *ctx)
 static struct ibv_share_context *context_new(struct ibv_context *real)
 {
 	struct ibv_share_context *ctx = calloc(1, sizeof(*ctx));
+	int ret;
 
 	if (!ctx) {
 		share_error(ENOMEM, "out of memory");
@@ -100,22 +101,30 @@ static struct ibv_share_context *context_new(struct ibv_context *real)
 	}
 	share_object_init(&ctx->obj, ctx, IB_UVERBS_SHARE_CONTEXT);
 	memset(ctx->qp_imports, 0xff, sizeof(ctx->qp_imports));
+	memset(ctx->cq_imports, 0xff, sizeof(ctx->cq_imports));
 	ctx->real = real;
 	ctx->control_fd = -1;
 	ctx->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (ctx->event_fd < 0) {
 		share_error_ioctl(errno, "making an eventfd");
-		free(ctx);
-		return NULL;
+		goto err_free;
+	}
+	ret = share_waiting_init(&ctx->events, ctx->event_fd);
+	if (ret) {
+		share_error_ioctl(ret, "making descriptors to sleep on");
+		goto err_close;
 	}
 	ctx->fake = share_fake_new(ctx);
-	if (!ctx->fake) {
-		close(ctx->event_fd);
-		free(ctx);
-		return NULL;
-	}
+	if (!ctx->fake)
+		goto err_close;
 	pthread_mutex_init(&ctx->lock, NULL);
 	return ctx;
+err_close:
+	share_waiting_free(&ctx->events);
+	close(ctx->event_fd);
+err_free:
+	free(ctx);
+	return NULL;
 }
 
 static void channels_free(struct ibv_share_context *ctx)
@@ -142,6 +151,10 @@ static void context_free(struct ibv_share_context *ctx)
 	share_users_free(ctx);
 	if (ctx->control_fd >= 0)
 		close(ctx->control_fd);
+	/* the maker's is libibverbs's */
+	if (!ctx->is_maker && ctx->events.async_fd >= 0)
+		close(ctx->events.async_fd);
+	share_waiting_free(&ctx->events);
 	close(ctx->event_fd);
 	pthread_mutex_destroy(&ctx->lock);
 	share_fake_free(ctx->fake);
@@ -179,6 +192,26 @@ static int kick(void *arg, uint32_t qp_index, uint32_t flags)
 	return share_kick(&ctx->file, handle, flags);
 }
 
+static int wake(void *arg, uint32_t slot)
+{
+	struct ibv_share_context *ctx = arg;
+
+	return share_wake_slot(&ctx->file, ctx->obj.import, slot);
+}
+
+static int arm(void *arg, uint32_t cq_index, int solicited)
+{
+	struct ibv_share_context *ctx = arg;
+	uint32_t handle;
+
+	if (cq_index >= SHARE_MAX_CQS)
+		return ENOENT;
+	handle = __atomic_load_n(&ctx->cq_imports[cq_index], __ATOMIC_RELAXED);
+	if (handle == SHARE_NO_HANDLE)
+		return ENOENT;
+	return share_arm(&ctx->file, handle, solicited);
+}
+
 /* The slot is known: become a user of the control segment. */
 static int join(struct ibv_share_context *ctx,
 		const struct ib_uverbs_share_info *info)
@@ -186,6 +219,8 @@ static int join(struct ibv_share_context *ctx,
 	const struct share_env env = {
 		.slot_alive = slot_alive,
 		.kick = kick,
+		.wake = wake,
+		.arm = arm,
 		.arg = ctx,
 	};
 	int ret;
@@ -263,7 +298,7 @@ struct ibv_share_context *ibv_share_open(struct ibv_context *context,
 		goto err;
 	}
 	if (share_object_export(&ctx->obj, &what, ctx->event_fd, &info) ||
-	    join(ctx, &info))
+	    share_async_watch(ctx, ctx->real->async_fd) || join(ctx, &info))
 		goto err;
 	return ctx;
 err:
@@ -272,7 +307,8 @@ err:
 }
 
 struct ibv_share_context *share_context_receive(struct ibv_context *context,
-						int grant, int control_fd)
+						int grant, int control_fd,
+						int async_fd)
 {
 	struct ibv_share_context *ctx = context_open(context);
 	struct ib_uverbs_share_info info;
@@ -282,8 +318,9 @@ struct ibv_share_context *share_context_receive(struct ibv_context *context,
 	ctx->obj.grant = grant;
 	ctx->control_fd = control_fd;
 	if (!share_object_import(&ctx->obj, ctx->event_fd, &info) &&
-	    !join(ctx, &info))
+	    !share_async_watch(ctx, async_fd) && !join(ctx, &info))
 		return ctx;
+	ctx->events.async_fd = -1;
 	ctx->obj.grant = -1;
 	ctx->control_fd = -1;
 	context_free(ctx);

@@ -31,9 +31,11 @@ struct share_control {
 /*
  * struct share_cq_attr - parameters of a CQ
  * @capacity: completions that its ring holds (entries of the ring - 1)
+ * @cookie: of share_control_new_cookie()
  */
 struct share_cq_attr {
 	uint32_t capacity;
+	uint32_t cookie;
 };
 
 /*
@@ -43,6 +45,7 @@ struct share_cq_attr {
  *	no receive queue
  * @max_inline: what the provider really has room for
  * @send_cq, @recv_cq: index of share_control_add_cq()
+ * @cookie: of share_control_new_cookie()
  */
 struct share_qp_attr {
 	uint32_t qp_num;
@@ -55,6 +58,7 @@ struct share_qp_attr {
 	uint32_t sq_sig_all;
 	uint32_t send_cq;
 	uint32_t recv_cq;
+	uint32_t cookie;
 };
 
 /* Private, checked copies of directory entries. */
@@ -65,6 +69,7 @@ struct share_cq_view {
 	uint32_t generation;
 	uint32_t capacity;
 	uint32_t mailbox_entries;
+	uint32_t cookie;
 };
 
 struct share_qp_view {
@@ -115,6 +120,9 @@ int share_control_add_qp(struct share_control *control,
 			 const struct share_qp_attr *attr, uint32_t *index);
 int share_control_del_qp(struct share_control *control, uint32_t index,
 			 int reusable);
+
+/* What the kernel is to call an object in its events; before it is made. */
+uint32_t share_control_new_cookie(const struct share_control *control);
 
 /* Copy, then check. ENOENT: no such object; EBADMSG: nonsense. */
 int share_control_cq(const struct share_control *control, uint32_t index,

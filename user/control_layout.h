@@ -14,7 +14,7 @@
  * Whatever is in here can have been written by a hostile process. A reader
  * copies, then checks the copy; it masks every index when it uses it.
  *
- * "later" marks fields for recovery and events: zero, not used yet.
+ * "later" marks fields for recovery: zero, not used yet.
  */
 #ifndef SHARE_CONTROL_LAYOUT_H
 #define SHARE_CONTROL_LAYOUT_H
@@ -38,10 +38,18 @@
 /*
  * struct share_control_header
  * @bytes: of the whole segment
+ * @next_cookie: of the next CQ or QP, see share_entry.cookie
  * @heap_next: offset of the first byte that was never given out; guarded by
  *	@directory_lock
  * @heir: slot that gets the completions of dead processes
  * @heir_generation: of that slot; 0: none was named
+ * @async_lock: who reads asynchronous events of the device
+ * @async_count, @async_unknown: events that were read; and whose object is no
+ *	more, or of a type that is not known
+ * @async_landing: struct ib_uverbs_async_event_desc, where the kernel puts
+ *	them: an event is here before its reader can die. Zero: none.
+ * @device_events: of each slot: bits as in share_qp_body.events, and a bit for
+ *	each port << SHARE_EVENT_PORT_SHIFT
  */
 struct share_control_header {
 	uint32_t magic;
@@ -57,13 +65,20 @@ struct share_control_header {
 	uint64_t heap_offset;
 
 	uint32_t directory_lock SHARE_ALIGNED;
-	uint32_t reserved1;
+	uint32_t next_cookie;
 	uint64_t heap_next;
 
 	uint32_t heir SHARE_ALIGNED;
 	uint32_t heir_generation;
 
-	uint32_t reserved2[13 * 16] SHARE_ALIGNED;
+	uint32_t async_lock SHARE_ALIGNED;
+	uint32_t async_count;
+	uint32_t async_unknown;
+	uint32_t reserved1;
+	uint64_t async_landing[2];
+	uint32_t device_events[SHARE_MAX_SLOTS] SHARE_ALIGNED;
+
+	uint32_t reserved2[8 * 16] SHARE_ALIGNED;
 };
 
 /*
@@ -71,13 +86,15 @@ struct share_control_header {
  * @generation: of the process that has it now; 0: never used. Set by that
  *	process before it posts anything.
  * @recovered: later: newest generation whose requests were handed to the heir
- * @sleeping: later: the process waits for its eventfd
- * @signals: later: how often it was signaled
+ * @wakeups: how often it found an event or a wake-up; written by itself
+ * @superfluous: how often there was nothing for it then
+ * @signals: how often others woke it for a completion
  */
 struct share_slot {
 	uint32_t generation SHARE_ALIGNED;
 	uint32_t recovered;
-	uint32_t sleeping SHARE_ALIGNED;
+	uint32_t wakeups SHARE_ALIGNED;
+	uint32_t superfluous;
 	uint32_t signals;
 };
 
@@ -100,6 +117,7 @@ enum share_entry_state {
  * @mailbox_entries: CQ: of each mailbox, a power of two above @capacity
  * @sq_entries, @rq_entries: QP: entries of ring and shadow table, powers of
  *	two; a ring holds one less. 0 for @rq_entries: no receive queue.
+ * @cookie: what events of the device call it; never twice, never 0
  */
 struct share_entry {
 	uint32_t state SHARE_ALIGNED;
@@ -119,7 +137,8 @@ struct share_entry {
 	uint32_t max_recv_sge;
 	uint32_t max_inline;
 	uint32_t sq_sig_all;
-	uint32_t reserved[12];
+	uint32_t cookie;
+	uint32_t reserved[11];
 };
 
 /*
@@ -154,7 +173,8 @@ struct share_completion {
  * @consumer: free running; written under @lock
  * @quota: requests of the slot that are outstanding or in the mailbox, at most
  *	as many as the CQ has credits, so that the mailbox always has room
- * @armed: later: wants an event for the next completion on this CQ
+ * @armed: enum share_armed
+ * @async: as share_qp_body.events, for asynchronous events of the CQ
  */
 struct share_mailbox {
 	uint32_t producer SHARE_ALIGNED;
@@ -162,7 +182,18 @@ struct share_mailbox {
 	uint32_t consumer;
 	uint32_t quota SHARE_ALIGNED;
 	uint32_t armed SHARE_ALIGNED;
-	uint32_t reserved;
+	uint32_t async;
+};
+
+/*
+ * Who arms sets NEXT or SOLICITED. Whoever has something for the slot turns
+ * that into PENDING, and then wakes it: once for each time that it arms.
+ */
+enum share_armed {
+	SHARE_ARMED_NEXT = 1 << 0,
+	SHARE_ARMED_SOLICITED = 1 << 1,
+	SHARE_ARMED_ANY = SHARE_ARMED_NEXT | SHARE_ARMED_SOLICITED,
+	SHARE_EVENT_PENDING = 1 << 2,
 };
 
 /* Counters of a CQ, written under its lock, for ibv-share and tests. */
@@ -181,6 +212,8 @@ struct share_cq_counters {
  * struct share_cq_body
  * @lock: who polls the ring and steers
  * @credits: requests that may yet produce a completion, or have it in the ring
+ * @refused: a process that is armed found completions, but the lock taken: who
+ *	unlocks looks whether there are any left
  * @mailboxes: one for each slot; their entries follow the body, all those of
  *	slot 0 first
  */
@@ -188,7 +221,7 @@ struct share_cq_body {
 	uint32_t lock SHARE_ALIGNED;
 	uint32_t credits SHARE_ALIGNED;
 	struct share_cq_counters counters SHARE_ALIGNED;
-	uint32_t event_generation SHARE_ALIGNED; /* later */
+	uint32_t refused SHARE_ALIGNED;
 	struct share_mailbox mailboxes[SHARE_MAX_SLOTS];
 };
 
@@ -273,6 +306,8 @@ struct share_gate {
  * @doorbell: see doorbell.c
  * @failed_kicks: count
  * @gate: who has posted before the connection is there
+ * @events: of each slot: asynchronous events that its process has not taken, a
+ *	bit for each enum ibv_event_type
  *
  * The shadow tables follow, that of the send queue first.
  */
@@ -285,8 +320,11 @@ struct share_qp_body {
 	uint32_t failed_kicks SHARE_ALIGNED;
 	uint32_t takeovers;
 	struct share_gate gate;
+	uint32_t events[SHARE_MAX_SLOTS] SHARE_ALIGNED;
 	uint32_t reserved[16] SHARE_ALIGNED;
 };
+
+#define SHARE_EVENT_PORT_SHIFT 20
 
 /* Cookie: the wr_id of a request in a ring. */
 #define SHARE_COOKIE_SEND 1u
@@ -306,7 +344,8 @@ static_assert(sizeof(struct share_control_header) == 1024, "ABI");
 static_assert(offsetof(struct share_control_header, heap_offset) == 56, "ABI");
 static_assert(offsetof(struct share_control_header, heap_next) == 72, "ABI");
 static_assert(offsetof(struct share_control_header, heir) == 128, "ABI");
-static_assert(offsetof(struct share_control_header, reserved2) == 192, "ABI");
+static_assert(offsetof(struct share_control_header, async_landing) == 208, "ABI");
+static_assert(offsetof(struct share_control_header, reserved2) == 512, "ABI");
 static_assert(sizeof(struct share_slot) == 128, "ABI");
 static_assert(sizeof(struct share_entry) == 128, "ABI");
 static_assert(offsetof(struct share_entry, capacity) == 24, "ABI");
@@ -317,7 +356,7 @@ static_assert(sizeof(struct share_mailbox) == 256, "ABI");
 static_assert(sizeof(struct share_cq_body) == 256 + 64 * 256, "ABI");
 static_assert(sizeof(struct share_shadow) == 32, "ABI");
 static_assert(sizeof(struct share_wq) == 192, "ABI");
-static_assert(sizeof(struct share_qp_body) == 1024, "ABI");
+static_assert(sizeof(struct share_qp_body) == 1280, "ABI");
 static_assert(offsetof(struct share_qp_body, doorbell) == 448, "ABI");
 static_assert(offsetof(struct share_qp_body, gate) == 576, "ABI");
 static_assert(sizeof(struct share_gate) == 384, "ABI");

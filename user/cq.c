@@ -51,20 +51,11 @@ static struct share_cq *share_cq_new(struct ibv_share_context *ctx)
 	return cq;
 }
 
-static void channel_use(struct ibv_comp_channel *channel, int change)
-{
-	if (!channel)
-		return;
-	pthread_mutex_lock(&channel->context->mutex);
-	channel->refcnt += change;
-	pthread_mutex_unlock(&channel->context->mutex);
-}
-
 /* Memory of this process only; the ring is unmapped last. */
 static void share_cq_delete(struct share_cq *cq)
 {
 	share_unmap(&cq->ring);
-	channel_use(cq->ibv.channel, -1);
+	share_cq_channel_use(cq, -1);
 	pthread_cond_destroy(&cq->ibv.cond);
 	pthread_mutex_destroy(&cq->ibv.mutex);
 	free(cq);
@@ -99,14 +90,35 @@ static int cq_export(struct share_cq *cq)
 		.mem_fd = -1,
 	};
 	struct ib_uverbs_share_info info;
-	int ret = share_object_export(&cq->obj, &what, -1, &info);
 
-	if (!ret)
-		cq->ibv.handle = cq->obj.import;
-	return ret;
+	return share_object_export(&cq->obj, &what, -1, &info);
 }
 
-static int cq_register(struct share_cq *cq)
+/* Where the data path finds what to arm. */
+static void cq_set_import(struct share_cq *cq, uint32_t handle)
+{
+	__atomic_store_n(&cq->obj.ctx->cq_imports[cq->index], handle,
+			 __ATOMIC_RELAXED);
+}
+
+static int cq_publish(struct share_cq *cq, struct ibv_comp_channel *channel)
+{
+	int ret;
+
+	if (channel) {
+		ret = share_waiter_add(&cq->obj.ctx->events.completion,
+				       channel->fd);
+		if (ret)
+			return share_error_ioctl(ret, "watching a channel");
+	}
+	cq->ibv.channel = channel;
+	share_cq_channel_use(cq, 1);
+	cq->ibv.handle = cq->obj.import;
+	cq_set_import(cq, cq->obj.import);
+	return 0;
+}
+
+static int cq_register(struct share_cq *cq, uint32_t cookie)
 {
 	struct ibv_share_context *ctx = cq->obj.ctx;
 	struct share_cq_attr attr;
@@ -118,6 +130,7 @@ static int cq_register(struct share_cq *cq)
 		return share_error(EOPNOTSUPP, "this kernel's ring layout is not"
 					       " the one that is known");
 	attr.capacity = entries - 1;
+	attr.cookie = cookie;
 	ret = share_control_add_cq(&ctx->control, &attr, &cq->index);
 	if (ret)
 		return share_error(ret, "the control segment is full: see"
@@ -162,17 +175,16 @@ struct ibv_cq *ibv_share_create_cq(struct ibv_share_context *ctx, int cqe,
 	cq = share_cq_new(ctx);
 	if (!cq)
 		return NULL;
+	new_cq.cookie = share_control_new_cookie(&ctx->control);
 	if (share_create_cq(&ctx->file, &new_cq))
 		goto err_free;
 	cq->handle = new_cq.handle;
 	cq->ring = new_cq.ring;
-	if (cq_register(cq))
+	if (cq_register(cq, new_cq.cookie))
 		goto err_destroy;
-	if (cq_attach(cq) || cq_export(cq))
+	if (cq_attach(cq) || cq_export(cq) || cq_publish(cq, channel))
 		goto err_drop;
-	cq->ibv.channel = channel;
 	cq->ibv.cq_context = cq_context;
-	channel_use(channel, 1);
 	share_object_publish(&cq->obj);
 	return &cq->ibv;
 
@@ -211,12 +223,8 @@ struct share_object *share_cq_receive(struct ibv_share_context *ctx, int grant,
 	cq->index = o->index;
 	cq->obj.grant = grant;
 	if (!share_object_import(&cq->obj, -1, &info) && !cq_map(cq, &info) &&
-	    !cq_attach(cq)) {
-		cq->ibv.handle = cq->obj.import;
-		cq->ibv.channel = channel;
-		channel_use(channel, 1);
+	    !cq_attach(cq) && !cq_publish(cq, channel))
 		return &cq->obj;
-	}
 	cq->obj.grant = -1;
 	share_object_drop(&cq->obj);
 	share_cq_delete(cq);
@@ -242,6 +250,7 @@ void share_cq_free(struct share_object *obj)
 {
 	struct share_cq *cq = share_container_of(obj, struct share_cq, obj);
 
+	cq_set_import(cq, SHARE_NO_HANDLE);
 	share_object_unpublish(obj);
 	share_object_drop(obj);
 	share_cq_delete(cq);
@@ -271,6 +280,8 @@ int ibv_share_destroy_cq(struct ibv_cq *ibv)
 	ret = share_context_check(cq->obj.ctx);
 	if (!ret)
 		ret = share_object_unused(&cq->obj);
+	if (!ret)
+		ret = share_cq_acked(cq);
 	if (!ret && cq->obj.ctx->is_maker)
 		ret = cq_destroy(cq);
 	if (!ret)
@@ -301,15 +312,4 @@ int share_op_poll_cq(struct ibv_cq *ibv, int num_entries, struct ibv_wc *wc)
 	if (cq->obj.ctx->forked)
 		return -share_context_check(cq->obj.ctx);
 	return share_poll(&cq->path, num_entries, wc);
-}
-
-int share_op_req_notify_cq(struct ibv_cq *ibv, int solicited_only)
-{
-	struct share_cq *cq = share_container_of(ibv, struct share_cq, ibv);
-	int ret = share_context_check(cq->obj.ctx);
-
-	if (ret)
-		return ret;
-	ret = share_arm(&cq->obj.ctx->file, cq->obj.import, solicited_only);
-	return ret ? share_error_ioctl(ret, "ibv_req_notify_cq()") : 0;
 }

@@ -56,7 +56,7 @@ int share_create_cq(const struct share_file *file, struct share_new_cq *cq)
 	share_cmd_init(&cmd, UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_CREATE);
 	share_cmd_object(&cmd, UVERBS_ATTR_CREATE_CQ_HANDLE, 0);
 	share_cmd_u32(&cmd, UVERBS_ATTR_CREATE_CQ_CQE, cq->cqe);
-	share_cmd_u64(&cmd, UVERBS_ATTR_CREATE_CQ_USER_HANDLE, cq->index);
+	share_cmd_u64(&cmd, UVERBS_ATTR_CREATE_CQ_USER_HANDLE, cq->cookie);
 	share_cmd_u32(&cmd, UVERBS_ATTR_CREATE_CQ_COMP_VECTOR, cq->comp_vector);
 	if (cq->channel >= 0)
 		share_cmd_fd(&cmd, UVERBS_ATTR_CREATE_CQ_COMP_CHANNEL,
@@ -91,7 +91,7 @@ static void fill_qp(struct share_cmd *cmd, const struct share_new_qp *qp,
 			 qp->send_cq);
 	share_cmd_object(cmd, UVERBS_ATTR_CREATE_QP_RECV_CQ_HANDLE,
 			 qp->recv_cq);
-	share_cmd_u64(cmd, UVERBS_ATTR_CREATE_QP_USER_HANDLE, qp->index);
+	share_cmd_u64(cmd, UVERBS_ATTR_CREATE_QP_USER_HANDLE, qp->cookie);
 	share_cmd_in(cmd, UVERBS_ATTR_CREATE_QP_CAP, cap, sizeof(*cap));
 	share_cmd_u64(cmd, UVERBS_ATTR_CREATE_QP_TYPE,
 		      qp->type == IBV_QPT_UC ? IB_UVERBS_QPT_UC : IB_UVERBS_QPT_RC);

@@ -23,7 +23,7 @@ struct share_map {
  * @cqe: wanted, then what it holds
  * @comp_vector: wanted
  * @channel: file descriptor, or -1
- * @index: cookie of its events
+ * @cookie: of its events
  * @handle: result
  * @ring: result
  */
@@ -31,7 +31,7 @@ struct share_new_cq {
 	uint32_t cqe;
 	uint32_t comp_vector;
 	int channel;
-	uint32_t index;
+	uint32_t cookie;
 	uint32_t handle;
 	struct share_map ring;
 };
@@ -43,7 +43,7 @@ struct share_new_cq {
  * @recv_cq: of the receive side
  * @type: RC or UC
  * @cap: wanted, then what it has
- * @index: cookie of its events
+ * @cookie: of its events
  * @handle: result, like all that follow
  * @qp_num: its number
  * @sq: send ring
@@ -55,7 +55,7 @@ struct share_new_qp {
 	uint32_t recv_cq;
 	enum ibv_qp_type type;
 	struct ibv_qp_cap cap;
-	uint32_t index;
+	uint32_t cookie;
 	uint32_t handle;
 	uint32_t qp_num;
 	struct share_map sq;

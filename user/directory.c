@@ -78,6 +78,7 @@ int share_control_cq(const struct share_control *control, uint32_t index,
 	view->generation = e.generation;
 	view->capacity = e.capacity;
 	view->mailbox_entries = e.mailbox_entries;
+	view->cookie = e.cookie;
 	return 0;
 }
 
@@ -104,6 +105,7 @@ static void copy_attr(struct share_qp_attr *attr, const struct share_entry *e)
 	attr->sq_sig_all = e->sq_sig_all;
 	attr->send_cq = e->send_cq;
 	attr->recv_cq = e->recv_cq;
+	attr->cookie = e->cookie;
 }
 
 int share_control_qp(const struct share_control *control, uint32_t index,
@@ -242,11 +244,19 @@ static void publish_entry(struct share_entry *shared, struct share_entry *e)
 	share_store_release(&shared->state, SHARE_ENTRY_LIVE);
 }
 
+uint32_t share_control_new_cookie(const struct share_control *control)
+{
+	uint32_t *next = &share_control_header(control)->next_cookie;
+
+	return __atomic_add_fetch(next, 1, __ATOMIC_RELAXED);
+}
+
 int share_control_add_cq(struct share_control *control,
 			 const struct share_cq_attr *attr, uint32_t *index)
 {
 	struct share_entry *table = share_control_cqs(control);
-	struct share_entry e = { .capacity = attr->capacity };
+	struct share_entry e = { .capacity = attr->capacity,
+				 .cookie = attr->cookie };
 	int ret;
 
 	if (!attr->capacity || attr->capacity >= SHARE_MAX_ENTRIES)
@@ -338,6 +348,7 @@ int share_control_add_qp(struct share_control *control,
 		.max_recv_sge = attr->max_recv_sge,
 		.max_inline = attr->max_inline,
 		.sq_sig_all = attr->sq_sig_all,
+		.cookie = attr->cookie,
 	};
 	int ret;
 

@@ -42,11 +42,16 @@
  * @kick: KICK, @flags are enum ib_uverbs_share_kick. 0 or an errno value, for
  *	instance ENOENT if this process has not imported that QP. Never called
  *	under a lock.
- * @arg: first argument of both
+ * @wake: WAKE_SLOT; never called under a lock
+ * @arm: ARM of a CQ. 0 or an errno value, ENOENT if this process has not
+ *	imported it; never called under a lock
+ * @arg: first argument of all
  */
 struct share_env {
 	int (*slot_alive)(void *arg, uint32_t slot, uint32_t generation);
 	int (*kick)(void *arg, uint32_t qp_index, uint32_t flags);
+	int (*wake)(void *arg, uint32_t slot);
+	int (*arm)(void *arg, uint32_t cq_index, int solicited);
 	void *arg;
 };
 

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <string.h>
+#include "event.h"
 #include "mailbox.h"
 
 struct share_mailbox *share_mailbox_of(const struct share_cq_view *cq,
@@ -181,7 +182,7 @@ int share_heir(const struct share_control *control, uint32_t *slot,
 
 /* Under the lock of the CQ. */
 static int hand_over(const struct share_control *control,
-		     const struct share_cq_view *cq)
+		     const struct share_cq_view *cq, uint64_t *mail)
 {
 	const struct share_member *me = &control->me;
 	struct share_mailbox *box = share_mailbox_of(cq, me->slot);
@@ -202,6 +203,7 @@ static int hand_over(const struct share_control *control,
 		if (share_credit_take(&share_mailbox_of(cq, heir)->quota,
 				      cq->capacity, &used))
 			return EBUSY;
+		*mail |= 1ull << heir;
 		share_copy_in(&c, entry_of(cq, me->slot, consumer++),
 			      sizeof(c));
 		unpack(&wc, &c);
@@ -219,18 +221,35 @@ static int reset_mailbox(struct share_control *control,
 {
 	const struct share_member *me = &control->me;
 	struct share_mailbox *box = share_mailbox_of(cq, me->slot);
+	uint64_t mail = 0;
 	int ret;
 
+	share_store(&box->armed, 0);
+	share_store(&box->async, 0);
 	ret = share_lock(&cq->body->lock, me);
 	if (ret && ret != EOWNERDEAD)
 		return ret;
 	ret = share_lock(&box->lock, me);
 	if (!ret || ret == EOWNERDEAD) {
-		ret = hand_over(control, cq);
+		ret = hand_over(control, cq, &mail);
 		share_unlock(&box->lock, me);
 	}
 	share_unlock(&cq->body->lock, me);
+	share_event_mailed(control, cq, mail, mail);
 	return ret;
+}
+
+/* Those were for the former process. */
+static void reset_events(struct share_control *control)
+{
+	const uint32_t slot = control->me.slot;
+	struct share_qp_view qp;
+	uint32_t i;
+
+	share_store(&share_control_header(control)->device_events[slot], 0);
+	for (i = 0; i < SHARE_MAX_QPS; i++)
+		if (!share_control_qp(control, i, &qp))
+			share_store(&qp.body->events[slot], 0);
 }
 
 int share_control_slot_reset(struct share_control *control)
@@ -246,6 +265,7 @@ int share_control_slot_reset(struct share_control *control)
 	share_store_release(&share_control_slot(control, control->me.slot)
 				     ->generation,
 			    control->me.generation);
+	reset_events(control);
 	for (i = 0; i < SHARE_MAX_CQS; i++) {
 		if (share_control_cq(control, i, &cq))
 			continue;

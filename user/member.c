@@ -44,11 +44,6 @@ int ibv_share_query_device(struct ibv_context *context,
 	return 0;
 }
 
-int ibv_share_get_fd(const struct ibv_share_context *ctx)
-{
-	return ctx->event_fd;
-}
-
 uint32_t ibv_share_get_slot(const struct ibv_share_context *ctx)
 {
 	return ctx->slot;

@@ -145,6 +145,10 @@ static int add_all(struct packing *p)
 	if (!ret)
 		ret = add_fd(p, fcntl(p->ctx->control_fd, F_DUPFD_CLOEXEC, 0),
 			     &place);
+	if (!ret)
+		ret = add_fd(p,
+			     fcntl(p->ctx->events.async_fd, F_DUPFD_CLOEXEC, 0),
+			     &place);
 	for (obj = p->ctx->objects; !ret && obj; obj = obj->next)
 		if (share_is_packable(obj))
 			ret = add_object(p, obj);

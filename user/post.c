@@ -60,6 +60,8 @@ static void init_posting(struct posting *p, struct share_qp_path *path,
 	p->repaired = 0;
 	p->tried = 0;
 	p->kicks.num = 0;
+	p->kicks.mail = 0;
+	p->kicks.failed = 0;
 }
 
 static int state_allows(uint32_t state, uint32_t direction)
@@ -114,7 +116,7 @@ static int end(struct posting *p)
 		p->ring->provider->publish(p->ring, p->head);
 	}
 	share_unlock(&p->dir.wq->lock, &control->me);
-	if (p->kicks.num)
+	if (p->tried)
 		share_steer_kick(p->cq, &p->kicks);
 	return p->head != p->first || p->repaired;
 }

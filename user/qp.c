@@ -122,6 +122,7 @@ static int qp_register(struct share_qp *qp, const struct share_new_qp *new_qp,
 		.sq_sig_all = !!sq_sig_all,
 		.send_cq = share_cq_of(qp->ibv.send_cq)->index,
 		.recv_cq = share_cq_of(qp->ibv.recv_cq)->index,
+		.cookie = new_qp->cookie,
 	};
 	int ret;
 
@@ -198,6 +199,7 @@ struct ibv_qp *ibv_share_create_qp(struct ibv_pd *ibv_pd,
 	if (!qp)
 		return NULL;
 	new_qp = new_qp_from(pd, init);
+	new_qp.cookie = share_control_new_cookie(&qp->obj.ctx->control);
 	if (share_create_qp(&qp->obj.ctx->file, &new_qp))
 		goto err_free;
 	qp->handle = new_qp.handle;
@@ -326,6 +328,8 @@ int ibv_share_destroy_qp(struct ibv_qp *ibv)
 	if (!qp)
 		return errno;
 	ret = share_context_check(qp->obj.ctx);
+	if (!ret)
+		ret = share_qp_acked(qp);
 	if (!ret && qp->obj.ctx->is_maker)
 		ret = qp_destroy(qp);
 	if (!ret)

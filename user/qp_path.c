@@ -13,6 +13,7 @@
 #include <rdma/ib_uverbs_share.h>
 #include "directory.h"
 #include "doorbell.h"
+#include "event.h"
 #include "post.h"
 #include "provider.h"
 
@@ -114,6 +115,7 @@ int share_qp_begin_reset(struct share_qp_path *path)
 	return 0;
 }
 
+/* @kicks: of the send CQ, of the receive CQ */
 static int retire_both(struct share_qp_path *path, struct share_kicks *kicks)
 {
 	struct share_qp_body *body = path->view.body;
@@ -122,10 +124,10 @@ static int retire_both(struct share_qp_path *path, struct share_kicks *kicks)
 	if (!path->send_cq || !path->recv_cq)
 		return EINVAL;
 	ret = share_steer_retire_all(path->send_cq, &path->view,
-				     SHARE_COOKIE_SEND, kicks);
+				     SHARE_COOKIE_SEND, &kicks[0]);
 	if (!ret)
 		ret = share_steer_retire_all(path->recv_cq, &path->view,
-					     SHARE_COOKIE_RECV, kicks);
+					     SHARE_COOKIE_RECV, &kicks[1]);
 	if (ret)
 		return ret;
 	share_store(&body->send.unsignaled, 0);
@@ -134,19 +136,27 @@ static int retire_both(struct share_qp_path *path, struct share_kicks *kicks)
 	return 0;
 }
 
+static void kick_both(struct share_qp_path *path,
+		      const struct share_kicks *kicks)
+{
+	if (!path->send_cq || !path->recv_cq)
+		return;
+	share_steer_kick(path->send_cq, &kicks[0]);
+	share_steer_kick(path->recv_cq, &kicks[1]);
+}
+
 static int reset(struct share_qp_path *path)
 {
-	struct share_kicks kicks = { .num = 0 };
+	struct share_kicks kicks[2] = { { .num = 0 }, { .num = 0 } };
 	int ret = lock_both(path);
 
 	if (ret)
 		return ret;
-	ret = retire_both(path, &kicks);
+	ret = retire_both(path, kicks);
 	/* last: a completion of before may have made it ERR */
 	share_store(&path->view.body->state, IBV_QPS_RESET);
 	unlock_both(path);
-	if (kicks.num)
-		share_steer_kick(path->send_cq, &kicks);
+	kick_both(path, kicks);
 	return ret;
 }
 
@@ -172,13 +182,14 @@ int share_qp_set_state(struct share_qp_path *path, enum ibv_qp_state state)
 		if (path->view.attr.rq_entries)
 			share_doorbell_kick(path->control, &path->view,
 					    IB_UVERBS_SHARE_KICK_RECV);
+		share_event_failed(path->control, &path->view);
 	}
 	return 0;
 }
 
 int share_qp_path_delete(struct share_qp_path *path)
 {
-	struct share_kicks kicks = { .num = 0 };
+	struct share_kicks kicks[2] = { { .num = 0 }, { .num = 0 } };
 	int ret;
 
 	if (share_control_qp_live(path->control, &path->view))
@@ -187,12 +198,11 @@ int share_qp_path_delete(struct share_qp_path *path)
 	ret = lock_both(path);
 	if (ret)
 		return ret;
-	ret = retire_both(path, &kicks);
+	ret = retire_both(path, kicks);
 	share_store(&path->view.body->state, IBV_QPS_RESET);
 	unlock_both(path);
 	if (!ret)
 		share_control_del_qp(path->control, path->view.index, 1);
-	if (kicks.num)
-		share_steer_kick(path->send_cq, &kicks);
+	kick_both(path, kicks);
 	return ret;
 }

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <string.h>
 #include "error.h"
+#include "event.h"
 #include "gate.h"
 #include "qp_attr.h"
 #include "share_priv.h"
@@ -120,12 +121,15 @@ int share_op_post_send(struct ibv_qp *ibv, struct ibv_send_wr *wr,
 		       struct ibv_send_wr **bad)
 {
 	struct share_qp *qp = share_container_of(ibv, struct share_qp, ibv);
+	int ret;
 
 	if (qp->obj.ctx->forked) {
 		*bad = wr;
 		return share_context_check(qp->obj.ctx);
 	}
-	return share_post_send(&qp->path, wr, bad);
+	ret = share_post_send(&qp->path, wr, bad);
+	share_event_posted(qp->path.send_cq);
+	return ret;
 }
 
 int share_op_post_recv(struct ibv_qp *ibv, struct ibv_recv_wr *wr,

@@ -19,6 +19,7 @@
 #include "post.h"
 #include "provider.h"
 #include "steer.h"
+#include "waiting.h"
 
 #define share_container_of(ptr, type, member) \
 	((type *)(void *)((char *)(ptr)-offsetof(type, member)))
@@ -65,6 +66,7 @@ struct share_object {
  * @slot: of this process
  * @generation: of the slot
  * @event_fd: what the kernel signals
+ * @events: how this process sleeps, see waiting.h
  * @control_fd: the control segment
  * @control: the same, mapped
  * @provider: who knows the rings; NULL if nobody does
@@ -77,6 +79,7 @@ struct share_object {
  * @counters: for default names, per kind
  * @qp_imports: IMPORT handle of the QP with that index in the control segment;
  *	read without @lock when the data path kicks
+ * @cq_imports: the same for CQs, and when it arms
  * @next: in the list of all contexts, for fork
  */
 struct ibv_share_context {
@@ -87,6 +90,7 @@ struct ibv_share_context {
 	uint32_t slot;
 	uint32_t generation;
 	int event_fd;
+	struct share_waiting events;
 	int control_fd;
 	struct share_control control;
 	const struct share_provider *provider;
@@ -98,6 +102,7 @@ struct ibv_share_context {
 	struct share_user *users;
 	uint32_t counters[IB_UVERBS_SHARE_MR + 1];
 	uint32_t qp_imports[SHARE_MAX_QPS];
+	uint32_t cq_imports[SHARE_MAX_CQS];
 	struct ibv_share_context *next;
 };
 
@@ -143,6 +148,8 @@ struct share_pd {
  * @handle: in the real context, in the maker
  * @ring: as mapped here
  * @index: in the control segment
+ * @comp_events, @async_events: given to the application; it acknowledges them
+ *	in @ibv. Under the mutex of that.
  */
 struct share_cq {
 	union {
@@ -155,6 +162,8 @@ struct share_cq {
 	uint32_t handle;
 	struct share_map ring;
 	uint32_t index;
+	uint32_t comp_events;
+	uint32_t async_events;
 };
 
 /*
@@ -166,6 +175,7 @@ struct share_cq {
  * @sq: send ring as mapped here
  * @rq: receive ring as mapped here
  * @index: in the control segment
+ * @async_events: as of a CQ
  * @cap: what it has
  */
 struct share_qp {
@@ -179,6 +189,7 @@ struct share_qp {
 	struct share_map sq;
 	struct share_map rq;
 	uint32_t index;
+	uint32_t async_events;
 	struct ibv_qp_cap cap;
 };
 
@@ -235,9 +246,10 @@ int share_context_check(const struct ibv_share_context *ctx);
 /* the same, and EOPNOTSUPP in a receiver */
 int share_maker_check(const struct ibv_share_context *ctx);
 
-/* Takes both file descriptors if it succeeds. */
+/* Takes the file descriptors if it succeeds. */
 struct ibv_share_context *share_context_receive(struct ibv_context *context,
-						int grant, int control_fd);
+						int grant, int control_fd,
+						int async_fd);
 void share_context_close(struct ibv_share_context *ctx);
 
 /* user.c; takes @fd if it succeeds */
@@ -293,6 +305,9 @@ struct share_object *share_cq_receive(struct ibv_share_context *ctx, int grant,
 				      const struct share_bundle_object *o,
 				      struct ibv_comp_channel *channel);
 void share_cq_free(struct share_object *obj);
+/* cq_event.c: 0, or EBUSY with a message while the application has events */
+int share_cq_acked(struct share_cq *cq);
+void share_cq_channel_use(struct share_cq *cq, int change);
 
 struct share_qp *share_qp_of(struct ibv_qp *qp);
 void share_qp_describe(const struct share_object *obj,
@@ -303,6 +318,10 @@ struct share_object *share_qp_receive(int grant,
 				      struct share_object *send_cq,
 				      struct share_object *recv_cq);
 void share_qp_free(struct share_object *obj);
+/* async_event.c: as share_cq_acked() */
+int share_qp_acked(struct share_qp *qp);
+/* @fd: where the device tells the maker of its events */
+int share_async_watch(struct ibv_share_context *ctx, int fd);
 
 struct ibv_mr *share_mr_alias(struct share_pd *pd,
 			      const struct share_reg_mr *what);

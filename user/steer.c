@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <string.h>
 #include <rdma/ib_uverbs_share.h>
+#include "event.h"
 #include "mailbox.h"
 #include "provider.h"
 #include "shadow.h"
@@ -81,12 +82,16 @@ static int is_mine(const struct share_cq_path *path, uint32_t slot,
 	       generation == path->control->me.generation;
 }
 
-static void post_box(struct share_cq_path *path, uint32_t slot,
-		     uint32_t generation, const struct ibv_wc *wc,
-		     uint64_t cookie)
+static void post_box(struct share_cq_path *path, struct batch *batch,
+		     uint32_t slot, uint32_t generation,
+		     const struct ibv_wc *wc, uint64_t cookie)
 {
 	struct share_cq_counters *counters = &path->view.body->counters;
+	const uint64_t bit = 1ull << slot % SHARE_MAX_SLOTS;
 
+	batch->kicks->mail |= bit;
+	if (wc->status != IBV_WC_SUCCESS)
+		batch->kicks->failed |= bit;
 	if (share_mailbox_put(&path->view, slot, generation, wc, cookie))
 		share_count(&counters->lost);
 	else
@@ -125,7 +130,7 @@ static int give_orphan(struct share_cq_path *path, struct batch *batch,
 	if (batch->max && slot == me->slot)
 		keep(path, batch, wc, cookie);
 	else
-		post_box(path, slot, generation, wc, cookie);
+		post_box(path, batch, slot, generation, wc, cookie);
 	share_count(&path->view.body->counters.orphans);
 	return 0;
 }
@@ -158,7 +163,7 @@ static int deliver(struct share_cq_path *path, struct batch *batch,
 		if (keep(path, batch, wc, r->cookie))
 			share_quota_give(path->control, &path->view, slot, generation);
 	} else if (share_slot_is(path->control, slot, generation)) {
-		post_box(path, slot, generation, wc, r->cookie);
+		post_box(path, batch, slot, generation, wc, r->cookie);
 	} else if (give_orphan(path, batch, wc, r->cookie)) {
 		return EAGAIN;
 	}
@@ -228,13 +233,19 @@ static int steer_ring(struct share_cq_path *path, struct batch *batch)
 void share_steer_kick(struct share_cq_path *path,
 		      const struct share_kicks *kicks)
 {
-	const struct share_env *env = &path->control->me.env;
+	const struct share_control *control = path->control;
+	const struct share_env *env = &control->me.env;
+	struct share_qp_view qp;
 	uint32_t i;
 
 	for (i = 0; i < kicks->num; i++) {
 		env->kick(env->arg, kicks->index[i], IB_UVERBS_SHARE_KICK_SEND);
 		env->kick(env->arg, kicks->index[i], IB_UVERBS_SHARE_KICK_RECV);
+		if (!share_control_qp(control, kicks->index[i], &qp))
+			share_event_failed(control, &qp);
 	}
+	share_event_mailed(control, &path->view, kicks->mail, kicks->failed);
+	share_event_unlocked(path);
 }
 
 /* What the lock said; and the CQ may have gone while it was not ours. */
@@ -258,6 +269,18 @@ static int take_mail(struct share_cq_path *path, int num_entries,
 				  &path->mail_watch, num_entries, wc);
 }
 
+/* Whoever is to be woken has to have been seen by the holder of the lock. */
+static int lock_ring(struct share_cq_path *path)
+{
+	const struct share_member *me = &path->control->me;
+	uint32_t *lock = &path->view.body->lock;
+	int ret = share_trylock(lock, me, &path->watch);
+
+	if (ret == EBUSY && share_event_refused(path))
+		ret = share_trylock(lock, me, &path->watch);
+	return after_lock(path, ret);
+}
+
 static int nothing_there(const struct share_cq_path *path)
 {
 	return share_mailbox_empty(&path->view, path->control->me.slot) &&
@@ -278,8 +301,7 @@ int share_poll(struct share_cq_path *path, int num_entries, struct ibv_wc *wc)
 		return -ENOLINK;
 	if (nothing_there(path))
 		return 0;
-	if (!path->ring.base ||
-	    after_lock(path, share_trylock(lock, me, &path->watch)))
+	if (!path->ring.base || lock_ring(path))
 		return take_mail(path, num_entries, wc);
 	/*
 	 * Own mailbox before ring: what others have steered to us is older.

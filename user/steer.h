@@ -27,12 +27,17 @@ struct share_cq_path {
 };
 
 /*
- * struct share_kicks - QPs that turned out to have failed: what was posted
- *	meanwhile is flushed by a kick, to be given without locks
+ * struct share_kicks - what is to be done when the locks are given back
+ * @num, @index: QPs that turned out to have failed: what was posted meanwhile
+ *	is flushed by a kick
+ * @mail: slots that got completions
+ * @failed: those that got completions of failed requests
  */
 struct share_kicks {
 	uint32_t num;
 	uint32_t index[8];
+	uint64_t mail;
+	uint64_t failed;
 };
 
 /* @base: the mapped ring, or NULL; nothing to undo. */
@@ -50,7 +55,7 @@ int share_poll(struct share_cq_path *path, int num_entries, struct ibv_wc *wc);
 /*
  * Empties the ring into mailboxes, the caller's too. EBUSY: somebody else is
  * at it; EAGAIN: nobody has room for a completion of a dead process. The kicks
- * are left to the caller.
+ * are left to the caller, who always has to call share_steer_kick() for them.
  */
 int share_steer(struct share_cq_path *path, struct share_kicks *kicks);
 void share_steer_kick(struct share_cq_path *path,

@@ -114,11 +114,13 @@ static struct ibv_share_context *import(struct ibv_context *context,
 	u->bundle = bundle;
 	u->ctx = share_context_receive(context,
 				       u->fds[SHARE_BUNDLE_FD_CONTEXT],
-				       u->fds[SHARE_BUNDLE_FD_CONTROL]);
+				       u->fds[SHARE_BUNDLE_FD_CONTROL],
+				       u->fds[SHARE_BUNDLE_FD_ASYNC]);
 	if (!u->ctx)
 		return NULL;
 	took(u, SHARE_BUNDLE_FD_CONTEXT);
 	took(u, SHARE_BUNDLE_FD_CONTROL);
+	took(u, SHARE_BUNDLE_FD_ASYNC);
 	if (receive_all(u)) {
 		share_context_close(u->ctx);
 		return NULL;

@@ -29,8 +29,7 @@
  * libibverbs, used by mistake, answers EBADF (or NULL with that errno) and
  * harms nothing. Do not hand a shared object's ->context to
  * ibv_close_device(), a shared QP to ibv_bind_mw(), and do not call
- * ibv_get_cq_event() on a channel of a shared CQ: poll its file descriptor,
- * read and discard what it gives, then poll the CQ.
+ * ibv_get_cq_event() on a channel of a shared CQ: ibv_share_get_cq_event().
  *
  * Errors
  * ~~~~~~
@@ -256,6 +255,23 @@ struct ibv_share_peer_attr {
 };
 
 /**
+ * struct ibv_share_event_attr - answer of ibv_share_query_events()
+ * @signals: how often others have woken the process of the slot for a
+ *	completion event; never more than it has armed CQs
+ * @wakeups: how often it was woken, for whatever reason
+ * @superfluous: how often ibv_share_get_cq_event() had nothing for it then
+ * @reserved: zero
+ *
+ * The counts go on when the slot gets another process, and wrap around.
+ */
+struct ibv_share_event_attr {
+	uint32_t signals;
+	uint32_t wakeups;
+	uint32_t superfluous;
+	uint32_t reserved;
+};
+
+/**
  * ibv_share_last_error - a sentence for the last failure
  *
  * Return: text for the last function of this library that failed in this
@@ -302,16 +318,98 @@ struct ibv_share_context *ibv_share_open(struct ibv_context *context,
 int ibv_share_close(struct ibv_share_context *ctx);
 
 /**
- * ibv_share_get_fd - the file descriptor that becomes readable on a wake-up
+ * ibv_share_get_fd - the file descriptor to sleep on for completion events
  * @ctx: a shared context
  *
- * An eventfd (see eventfd(2)) of this process: signaled by ibv_share_wake(),
- * by the death of another process of the context, and when completions were
- * handed over to this one. It belongs to the context: do not close it.
+ * For epoll(7), poll(2) and select(2): it is readable when
+ * ibv_share_get_cq_event() with a timeout of 0 should be called, which may
+ * find that there is nothing for this process. ibv_share_wake() and the death
+ * of another process make it readable, too. Each process has its own. It
+ * belongs to the context: neither read nor close it.
  *
  * Return: the file descriptor.
  */
 int ibv_share_get_fd(const struct ibv_share_context *ctx);
+
+/**
+ * ibv_share_get_cq_event - get a completion event of this process
+ * @ctx: a shared context
+ * @cq: filled in with the CQ that has it
+ * @cq_context: filled in with ->cq_context of the CQ
+ * @timeout_ms: how long to wait at most, in milliseconds; 0: do not wait,
+ *	negative: for ever
+ *
+ * What ibv_get_cq_event() is for an ordinary channel, for all shared CQs that
+ * have one. After ibv_req_notify_cq() a process gets one event when one of its
+ * own completions comes: poll once more after that call, then wait. As always
+ * there may be an event and nothing to poll. The events of all processes come
+ * through one channel: an application must not read that itself, and one that
+ * sleeps in epoll(7) has to call this function whenever the descriptor of
+ * ibv_share_get_fd() is readable, also for the others' sake.
+ *
+ * Return: 0 and an event, to be acknowledged with ibv_share_ack_cq_events();
+ * EAGAIN if there is none and @timeout_ms is 0, ETIMEDOUT, EINTR, or another
+ * errno value.
+ */
+int ibv_share_get_cq_event(struct ibv_share_context *ctx, struct ibv_cq **cq,
+			   void **cq_context, int timeout_ms);
+
+/**
+ * ibv_share_ack_cq_events - acknowledge completion events
+ * @cq: of ibv_share_get_cq_event()
+ * @nevents: how many
+ *
+ * ibv_share_destroy_cq() answers EBUSY before.
+ */
+void ibv_share_ack_cq_events(struct ibv_cq *cq, unsigned int nevents);
+
+/**
+ * ibv_share_get_async_fd - the file descriptor to sleep on for asynchronous
+ *	events
+ * @ctx: a shared context
+ *
+ * As ibv_share_get_fd(), for ibv_share_get_async_event().
+ *
+ * Return: the file descriptor.
+ */
+int ibv_share_get_async_fd(const struct ibv_share_context *ctx);
+
+/**
+ * ibv_share_get_async_event - get an asynchronous event
+ * @ctx: a shared context
+ * @event: filled in; the element is an object of this process, or a port
+ * @timeout_ms: as for ibv_share_get_cq_event()
+ *
+ * What ibv_get_async_event() is for an ordinary context. Every process of a
+ * shared context gets the events of all shared objects that it has, and of
+ * the device; those since it joined. An event that comes again before it was
+ * taken is one event.
+ *
+ * Return: 0 and an event, to be acknowledged with ibv_share_ack_async_event();
+ * EAGAIN if there is none and @timeout_ms is 0, ETIMEDOUT, EINTR, or another
+ * errno value.
+ */
+int ibv_share_get_async_event(struct ibv_share_context *ctx,
+			      struct ibv_async_event *event, int timeout_ms);
+
+/**
+ * ibv_share_ack_async_event - acknowledge an asynchronous event
+ * @event: of ibv_share_get_async_event()
+ *
+ * ibv_share_destroy_cq() and ibv_share_destroy_qp() answer EBUSY before.
+ */
+void ibv_share_ack_async_event(struct ibv_async_event *event);
+
+/**
+ * ibv_share_query_events - count wake-ups
+ * @ctx: a shared context
+ * @slot: smaller than max_slots
+ * @attr: filled in
+ *
+ * Return: 0 or an errno value.
+ */
+int ibv_share_query_events(struct ibv_share_context *ctx, uint32_t slot,
+			   struct ibv_share_event_attr *attr);
 
 /**
  * ibv_share_get_slot - the number of this process in the shared context
@@ -385,9 +483,8 @@ ibv_share_create_comp_channel(struct ibv_share_context *ctx);
  *
  * Requests reserve room in the queue when they are posted, also those that
  * are not signaled: @cqe limits what can be outstanding on the QPs of this CQ.
- * The file descriptor of the channel is sent with the CQ, and an event wakes
- * one of its readers, which need not be the process that the completion is
- * for. Read and discard the event, then poll.
+ * With a channel, every process that has the CQ gets events for its own
+ * completions from ibv_share_get_cq_event().
  *
  * Return: the CQ, exported as "cq0", "cq1" and so on, to be destroyed with
  * ibv_share_destroy_cq(); NULL and errno.
