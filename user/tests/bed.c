@@ -31,7 +31,8 @@ int bed_reset(struct bed *bed, struct share_qp_path *path)
 static int attach(struct bed *bed, struct node *node, uint32_t slot,
 		  uint32_t generation)
 {
-	const struct share_env env = { fake_slot_alive, fake_kick, bed->dev };
+	const struct share_env env = { fake_slot_alive, fake_kick, fake_wake,
+				       fake_arm, bed->dev };
 
 	memset(node, 0, sizeof(*node));
 	share_store(&bed->dev->generations[slot], generation);
@@ -65,6 +66,7 @@ static int add_qp(struct bed *bed, struct node *exporter, uint32_t qp_entries,
 		.max_recv_sge = BED_SGE,
 		.max_inline = BED_INLINE,
 		.sq_sig_all = (uint32_t)sig_all,
+		.cookie = share_control_new_cookie(&exporter->control),
 	};
 	uint32_t index, fake;
 
@@ -81,7 +83,7 @@ static int add_qp(struct bed *bed, struct node *exporter, uint32_t qp_entries,
 int bed_make(struct bed *bed, struct node *exporter, uint32_t qp_entries,
 	     uint32_t cq_entries, int sig_all)
 {
-	const struct share_cq_attr attr = { .capacity = cq_entries - 1 };
+	struct share_cq_attr attr = { .capacity = cq_entries - 1 };
 	uint32_t index;
 
 	memset(bed, 0, sizeof(*bed));
@@ -90,6 +92,7 @@ int bed_make(struct bed *bed, struct node *exporter, uint32_t qp_entries,
 	CHECK(attach(bed, exporter, 0, 1));
 	share_control_set_heir(&exporter->control, 0, 1);
 	fake_add_cq(bed->dev, cq_entries);
+	attr.cookie = share_control_new_cookie(&exporter->control);
 	CHECK(!share_control_add_cq(&exporter->control, &attr, &index));
 	CHECK(index == 0);
 	CHECK(add_qp(bed, exporter, qp_entries, sig_all));
@@ -144,6 +147,7 @@ void bed_free(struct bed *bed, struct node *exporter)
 		munmap(dev->qps[i].sq.ring, dev->qps[i].sq.bytes);
 		munmap(dev->qps[i].rq.ring, dev->qps[i].rq.bytes);
 	}
+	fake_close_events(dev);
 	munmap(dev, sizeof(*dev));
 	bed_leave(exporter);
 	close(bed->memfd);

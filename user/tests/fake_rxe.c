@@ -32,6 +32,7 @@ struct fake_device *fake_create(void)
 	pthread_mutexattr_init(&attr);
 	pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
 	pthread_mutex_init(&dev->lock, &attr);
+	fake_open_events(dev);
 	return dev;
 }
 
@@ -107,7 +108,8 @@ static void wq_consume(struct fake_wq *wq)
 	share_store_release(&queue->consumer_index, wq->consumer);
 }
 
-static void cq_post(struct fake_cq *cq, const struct ib_uverbs_wc *wc)
+static void cq_post(struct fake_cq *cq, const struct ib_uverbs_wc *wc,
+		    int solicited)
 {
 	struct rxe_queue_buf *queue = cq->ring;
 	uint32_t mask = cq->entries - 1;
@@ -120,7 +122,9 @@ static void cq_post(struct fake_cq *cq, const struct ib_uverbs_wc *wc)
 	memcpy(entry_of(queue, cq->producer), wc, sizeof(*wc));
 	cq->producer = (cq->producer + 1) & mask;
 	cq->cqes++;
-	share_store_release(&queue->producer_index, cq->producer);
+	__atomic_store_n(&queue->producer_index, cq->producer,
+			 __ATOMIC_SEQ_CST);
+	fake_notify(cq, solicited);
 }
 
 void fake_inject(struct fake_device *dev, uint32_t cq, uint64_t wr_id,
@@ -129,7 +133,7 @@ void fake_inject(struct fake_device *dev, uint32_t cq, uint64_t wr_id,
 	struct ib_uverbs_wc wc = { .wr_id = wr_id, .status = status };
 
 	pthread_mutex_lock(&dev->lock);
-	cq_post(&dev->cqs[cq], &wc);
+	cq_post(&dev->cqs[cq], &wc, 0);
 	pthread_mutex_unlock(&dev->lock);
 }
 
@@ -153,7 +157,7 @@ static void complete_send(struct fake_device *dev, struct fake_qp *qp,
 	}
 	wq_consume(&qp->sq);
 	if (post)
-		cq_post(&dev->cqs[qp->send_cq], &wc);
+		cq_post(&dev->cqs[qp->send_cq], &wc, 0);
 }
 
 static void complete_recv(struct fake_device *dev, struct fake_qp *qp,
@@ -176,7 +180,9 @@ static void complete_recv(struct fake_device *dev, struct fake_qp *qp,
 		}
 	}
 	wq_consume(&qp->rq);
-	cq_post(&dev->cqs[qp->recv_cq], &wc);
+	/* Linux 6.12 does not take a flush for solicited */
+	cq_post(&dev->cqs[qp->recv_cq], &wc,
+		from && from->wr.send_flags & IBV_SEND_SOLICITED);
 }
 
 /* One SGE on either side is all that the tests use. */

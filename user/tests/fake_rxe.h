@@ -17,10 +17,17 @@
 #include "../lock.h"
 
 #define FAKE_MAX 8
+#define FAKE_SLOTS 8
 /* a local key with which every request fails */
 #define FAKE_BAD_LKEY 0xbadu
 
+/*
+ * @notify: armed: enum share_armed
+ * @events: eventfd, one for each event of its channel
+ */
 struct fake_cq {
+	uint32_t notify;
+	int events;
 	void *ring;
 	size_t bytes;
 	uint32_t entries;
@@ -51,13 +58,19 @@ struct fake_qp {
 	uint32_t kicks;
 };
 
-/* @generations: of the process that has the slot; 0: it is dead */
+/*
+ * @generations: of the process that has the slot; 0: it is dead
+ * @wakes: eventfd of each slot
+ * @arms: how often a CQ was armed
+ */
 struct fake_device {
 	pthread_mutex_t lock;
 	uint32_t stop;
 	uint32_t num_cqs;
 	uint32_t num_qps;
 	uint32_t generations[64];
+	int wakes[FAKE_SLOTS];
+	uint32_t arms;
 	struct fake_cq cqs[FAKE_MAX];
 	struct fake_qp qps[FAKE_MAX];
 };
@@ -84,5 +97,16 @@ void fake_inject(struct fake_device *dev, uint32_t cq, uint64_t wr_id,
 /* struct share_env; the index of a QP is that in the device */
 int fake_slot_alive(void *dev, uint32_t slot, uint32_t generation);
 int fake_kick(void *dev, uint32_t qp, uint32_t flags);
+int fake_wake(void *dev, uint32_t slot);
+int fake_arm(void *dev, uint32_t cq, int solicited);
+
+/* Reads an eventfd: how often it was signaled; 0 if it was not. */
+uint64_t fake_read(int event_fd);
+/* A process dies: as the module does, wakes all others. */
+void fake_die(struct fake_device *dev, uint32_t slot);
+/* For fake_rxe.c and the bed. */
+void fake_open_events(struct fake_device *dev);
+void fake_close_events(struct fake_device *dev);
+void fake_notify(struct fake_cq *cq, int solicited);
 
 #endif /* TEST_FAKE_RXE_H */

@@ -16,7 +16,9 @@
 #include <unistd.h>
 #include <rdma/ib_user_verbs.h>
 #include <rdma/rdma_user_rxe.h>
+#include "../async.h"
 #include "../directory.h"
+#include "../event.h"
 #include "../gate.h"
 #include "../provider.h"
 #include "bed.h"
@@ -122,6 +124,18 @@ static int kick(void *arg, uint32_t qp, uint32_t flags)
 	return (int)(qp + flags) % 7;
 }
 
+static int wake(void *arg, uint32_t slot)
+{
+	(void)arg;
+	return slot > SHARE_MAX_SLOTS ? EINVAL : 0;
+}
+
+static int arm(void *arg, uint32_t cq, int solicited)
+{
+	(void)arg;
+	return cq % 3 || solicited ? 0 : ENOENT;
+}
+
 static int open_paths(struct node *n)
 {
 	struct fake_cq *cq = &bed.dev->cqs[0];
@@ -152,7 +166,8 @@ static int setup(void)
 	CHECK(bed_make(&bed, &node, 16, 32, 0));
 	node.control.base = between_guards(node.control.base,
 					   node.control.bytes);
-	node.control.me.env = (struct share_env){ either, kick, &asked };
+	node.control.me.env =
+		(struct share_env){ either, kick, wake, arm, &asked };
 	node.control.me.timeout_ms = 30;
 	cq = &bed.dev->cqs[0];
 	qp = &bed.dev->qps[0];
@@ -253,7 +268,20 @@ static int other_calls(struct node *n, uint32_t r)
 	struct share_control control = n->control;
 	uint32_t index;
 
-	switch (r % 13) {
+	switch (r % 18) {
+	case 13:
+		return share_event_arm(&n->cq, r >> 8 & 1);
+	case 14:
+		share_event_recheck(&n->cq);
+		return !share_event_take(&n->cq);
+	case 15:
+		share_event_dispatch(&n->cq);
+		return 0;
+	case 16:
+		share_event_posted(&n->cq);
+		return 0;
+	case 17:
+		return share_async_pump(&n->control, bed.dev->cqs[0].events);
 	case 8:
 		return share_gate_wait(&n->qp, r & 256 ? SHARE_GATE_POST : SHARE_GATE_OPEN, 30);
 	case 9:
