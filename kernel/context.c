@@ -91,7 +91,9 @@ static int slot_take(struct share_import *import, struct eventfd_ctx *event)
 	slot = slot_find_free(slots);
 	if (!slot) {
 		spin_unlock(&slots->lock);
-		return -ENOSPC;
+		return share_refuse(import->share->ibdev, -ENOSPC,
+				    "all %d slots are taken",
+				    IB_UVERBS_SHARE_MAX_SLOTS);
 	}
 
 	mmgrab(current->mm);
@@ -114,15 +116,17 @@ static struct eventfd_ctx *import_event(struct uverbs_attr_bundle *attrs)
 
 	if (!uverbs_attr_is_valid(attrs, IB_UVERBS_ATTR_IMPORT_CREATE_EVENT_FD))
 		return NULL;
-	ret = uverbs_get_raw_fd(&fd, attrs,
-				IB_UVERBS_ATTR_IMPORT_CREATE_EVENT_FD);
+	ret = share_get_fd(&fd, attrs, IB_UVERBS_ATTR_IMPORT_CREATE_EVENT_FD);
 	if (ret)
 		return ERR_PTR(ret);
 
 	event = eventfd_ctx_fdget(fd);
 	/* an open file that is no eventfd */
 	if (event == ERR_PTR(-EINVAL))
-		return ERR_PTR(-EBADFD);
+		event = ERR_PTR(-EBADFD);
+	if (IS_ERR(event))
+		share_refuse(share_device(attrs), PTR_ERR(event),
+			     "descriptor %d is no eventfd", fd);
 	return event;
 }
 
@@ -208,14 +212,15 @@ static int UVERBS_HANDLER(IB_UVERBS_METHOD_IMPORT_QUERY_SLOT)(
 		slot_query(&slots->slot[slot], &out);
 		spin_unlock(&slots->lock);
 	} else {
-		ret = -EINVAL;
+		ret = share_refuse(import->share->ibdev, -EINVAL, "no slot %u",
+				   slot);
 	}
 	share_import_unlock(import);
 	if (ret)
 		return ret;
 	/* not under the lock: a page of the caller may never come */
-	return uverbs_copy_to_struct_or_zero(
-		attrs, IB_UVERBS_ATTR_IMPORT_QUERY_SLOT_RESP, &out, sizeof(out));
+	return share_reply(attrs, IB_UVERBS_ATTR_IMPORT_QUERY_SLOT_RESP, &out,
+			   sizeof(out));
 }
 
 static int UVERBS_HANDLER(IB_UVERBS_METHOD_IMPORT_WAKE_SLOT)(
@@ -246,7 +251,8 @@ static int UVERBS_HANDLER(IB_UVERBS_METHOD_IMPORT_WAKE_SLOT)(
 		slot_signal(&slots->slot[slot]);
 		spin_unlock(&slots->lock);
 	} else {
-		ret = -EINVAL;
+		ret = share_refuse(import->share->ibdev, -EINVAL, "no slot %u",
+				   slot);
 	}
 	share_import_unlock(import);
 	return ret;
@@ -264,7 +270,8 @@ static int UVERBS_HANDLER(IB_UVERBS_METHOD_SHARE_QUERY)(
 	};
 
 	if (IS_ERR(context))
-		return PTR_ERR(context);
+		return share_refuse(NULL, PTR_ERR(context),
+				    "the uverbs file has no context");
 
 	caps.driver_id = context->device->ops.driver_id;
 	if (context->device->ops.reg_user_mr)
@@ -276,8 +283,8 @@ static int UVERBS_HANDLER(IB_UVERBS_METHOD_SHARE_QUERY)(
 	if (share_can_lend_pd(context->device))
 		caps.features |= IB_UVERBS_SHARE_F_IMPORT_REG_MR;
 
-	return uverbs_copy_to_struct_or_zero(
-		attrs, IB_UVERBS_ATTR_SHARE_QUERY_CAPS, &caps, sizeof(caps));
+	return share_reply(attrs, IB_UVERBS_ATTR_SHARE_QUERY_CAPS, &caps,
+			   sizeof(caps));
 }
 
 DECLARE_UVERBS_NAMED_METHOD(

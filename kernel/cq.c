@@ -28,6 +28,20 @@ const struct share_kind share_kind_cq = {
 	.unpin = cq_unpin,
 };
 
+static int cq_arm(struct share *share, enum ib_cq_notify_flags notify)
+{
+	int ret;
+
+	if (!share_has_rings(share->ibdev))
+		return share_refuse(share->ibdev, -EOPNOTSUPP,
+				    "a CQ of this provider cannot be armed");
+	ret = ib_req_notify_cq(share->object, notify);
+	if (ret < 0)
+		return share_refuse(share->ibdev, ret,
+				    "provider does not arm the CQ");
+	return 0;
+}
+
 static int UVERBS_HANDLER(IB_UVERBS_METHOD_IMPORT_ARM)(
 	struct uverbs_attr_bundle *attrs)
 {
@@ -36,8 +50,8 @@ static int UVERBS_HANDLER(IB_UVERBS_METHOD_IMPORT_ARM)(
 	u32 flags;
 	int ret;
 
-	ret = uverbs_get_flags32(&flags, attrs, IB_UVERBS_ATTR_IMPORT_ARM_FLAGS,
-				 IB_UVERBS_SHARE_ARM_SOLICITED);
+	ret = share_get_flags(&flags, attrs, IB_UVERBS_ATTR_IMPORT_ARM_FLAGS,
+			      IB_UVERBS_SHARE_ARM_SOLICITED);
 	if (ret)
 		return ret;
 	if (flags & IB_UVERBS_SHARE_ARM_SOLICITED)
@@ -48,12 +62,9 @@ static int UVERBS_HANDLER(IB_UVERBS_METHOD_IMPORT_ARM)(
 	if (IS_ERR(import))
 		return PTR_ERR(import);
 
-	if (share_has_rings(import->share->ibdev))
-		ret = ib_req_notify_cq(import->share->object, notify);
-	else
-		ret = -EOPNOTSUPP;
+	ret = cq_arm(import->share, notify);
 	share_import_unlock(import);
-	return ret < 0 ? ret : 0;
+	return ret;
 }
 
 DECLARE_UVERBS_NAMED_METHOD(

@@ -49,16 +49,19 @@ static struct file *export_cmd_file(struct uverbs_attr_bundle *attrs)
 	struct file *file;
 	int fd, ret;
 
-	ret = uverbs_get_raw_fd(&fd, attrs, IB_UVERBS_ATTR_SHARE_EXPORT_CMD_FD);
+	ret = share_get_fd(&fd, attrs, IB_UVERBS_ATTR_SHARE_EXPORT_CMD_FD);
 	if (ret)
 		return ERR_PTR(ret);
 
 	file = fget(fd);
 	if (!file)
-		return ERR_PTR(-EBADF);
+		return ERR_PTR(share_refuse(share_device(attrs), -EBADF,
+					    "cmd_fd %d is not open", fd));
 	if (file->private_data != attrs->ufile) {
 		fput(file);
-		return ERR_PTR(-EBADFD);
+		return ERR_PTR(share_refuse(share_device(attrs), -EBADFD,
+					    "cmd_fd %d is not this uverbs file",
+					    fd));
 	}
 	return file;
 }
@@ -74,11 +77,13 @@ static int export_rings(struct share *share, struct file *cmd_file,
 		return 0;
 	n = uverbs_attr_ptr_get_array_size(attrs, id, sizeof(*segs));
 	if (n < 0)
-		return n;
+		return share_refuse(share->ibdev, n, "part of a ring segment");
 	if (n > IB_UVERBS_SHARE_RING_COUNT)
-		return -E2BIG;
+		return share_refuse(share->ibdev, -E2BIG, "%d ring segments",
+				    n);
 	if (n && !share_has_rings(share->ibdev))
-		return -EOPNOTSUPP;
+		return share_refuse(share->ibdev, -EOPNOTSUPP,
+				    "rings of this provider cannot be shared");
 
 	segs = uverbs_attr_get_alloced_ptr(attrs, id);
 	if (IS_ERR(segs))
@@ -117,7 +122,10 @@ static struct share *export_share(struct uverbs_attr_bundle *attrs,
 			attrs, IB_UVERBS_ATTR_SHARE_EXPORT_OBJECT);
 		kind = kind_of(target);
 		if (!kind)
-			return ERR_PTR(-EOPNOTSUPP);
+			return ERR_PTR(share_refuse(
+				share_device(attrs), -EOPNOTSUPP,
+				"object %d is of a type that cannot be shared",
+				target->id));
 		ret = kind->check ? kind->check(target) : 0;
 		if (ret)
 			return ERR_PTR(ret);
@@ -173,7 +181,7 @@ static int UVERBS_HANDLER(IB_UVERBS_METHOD_SHARE_EXPORT)(
 
 	fd = get_unused_fd_flags(O_CLOEXEC);
 	if (fd < 0) {
-		ret = fd;
+		ret = share_refuse(share->ibdev, fd, "no free descriptor");
 		goto err_share;
 	}
 
@@ -183,8 +191,8 @@ static int UVERBS_HANDLER(IB_UVERBS_METHOD_SHARE_EXPORT)(
 		goto err_fd;
 	}
 
-	ret = uverbs_copy_to(attrs, IB_UVERBS_ATTR_SHARE_EXPORT_RESP_FD, &fd,
-			     sizeof(fd));
+	ret = share_reply(attrs, IB_UVERBS_ATTR_SHARE_EXPORT_RESP_FD, &fd,
+			  sizeof(fd));
 	if (ret)
 		goto err_file;
 

@@ -68,7 +68,7 @@ static __poll_t share_grant_poll(struct file *file, poll_table *wait)
 	struct share *share = grant->share;
 
 	poll_wait(file, &share->wait, wait);
-	if (share_lock_live(share))
+	if (!share_trylock_live(share))
 		return EPOLLHUP;
 	share_unlock(share);
 	return 0;
@@ -95,13 +95,13 @@ static void share_grant_show_fdinfo(struct seq_file *m, struct file *file)
 {
 	struct share_grant *grant = file->private_data;
 	struct share *share = grant->share;
-	int dead = share_lock_live(share);
+	bool live = share_trylock_live(share);
 
 	seq_printf(m, "share-kind:\t%s\n", share->kind->name);
 	seq_printf(m, "share-rights:\t0x%x\n", grant->rights);
-	seq_printf(m, "share-state:\t%s\n", dead ? "dead" : "live");
+	seq_printf(m, "share-state:\t%s\n", live ? "live" : "dead");
 	seq_printf(m, "share-imports:\t%d\n", atomic_read(&share->imports));
-	if (dead)
+	if (!live)
 		return;
 	show_object(m, share);
 	share_unlock(share);
@@ -158,15 +158,17 @@ struct file *share_grant_file(struct share *share, struct file *exporter,
 }
 
 /* Return: the grant file with a reference, or an error */
-struct file *share_grant_fget(int fd)
+struct file *share_grant_fget(struct ib_device *ibdev, int fd)
 {
 	struct file *file = fget(fd);
 
 	if (!file)
-		return ERR_PTR(-EBADF);
+		return ERR_PTR(share_refuse(ibdev, -EBADF,
+					    "grant %d is not open", fd));
 	if (!share_is_grant(file)) {
 		fput(file);
-		return ERR_PTR(-EBADFD);
+		return ERR_PTR(share_refuse(ibdev, -EBADFD,
+					    "descriptor %d is no grant", fd));
 	}
 	return file;
 }
@@ -182,7 +184,9 @@ static int derive_rights(struct share_grant *grant, u32 *rights,
 	share_unlock(grant->share);
 
 	if (!(grant->rights & IB_UVERBS_SHARE_REGRANT))
-		return -EACCES;
+		return share_refuse(grant->share->ibdev, -EACCES,
+				    "rights %#x of the grant lack REGRANT",
+				    grant->rights);
 	return share_rights_narrow(rights, attrs,
 				   IB_UVERBS_ATTR_SHARE_DERIVE_RIGHTS,
 				   grant->rights, -EACCES);
@@ -196,12 +200,11 @@ static int UVERBS_HANDLER(IB_UVERBS_METHOD_SHARE_DERIVE)(
 	int grant_fd, fd, ret;
 	u32 rights;
 
-	ret = uverbs_get_raw_fd(&grant_fd, attrs,
-				IB_UVERBS_ATTR_SHARE_DERIVE_GRANT);
+	ret = share_get_fd(&grant_fd, attrs, IB_UVERBS_ATTR_SHARE_DERIVE_GRANT);
 	if (ret)
 		return ret;
 
-	from = share_grant_fget(grant_fd);
+	from = share_grant_fget(share_device(attrs), grant_fd);
 	if (IS_ERR(from))
 		return PTR_ERR(from);
 	grant = from->private_data;
@@ -212,7 +215,8 @@ static int UVERBS_HANDLER(IB_UVERBS_METHOD_SHARE_DERIVE)(
 
 	fd = get_unused_fd_flags(O_CLOEXEC);
 	if (fd < 0) {
-		ret = fd;
+		ret = share_refuse(grant->share->ibdev, fd,
+				   "no free descriptor");
 		goto out_from;
 	}
 
@@ -222,8 +226,8 @@ static int UVERBS_HANDLER(IB_UVERBS_METHOD_SHARE_DERIVE)(
 		goto err_fd;
 	}
 
-	ret = uverbs_copy_to(attrs, IB_UVERBS_ATTR_SHARE_DERIVE_RESP_FD, &fd,
-			     sizeof(fd));
+	ret = share_reply(attrs, IB_UVERBS_ATTR_SHARE_DERIVE_RESP_FD, &fd,
+			  sizeof(fd));
 	if (ret)
 		goto err_file;
 

@@ -9,6 +9,28 @@
 
 #include "share.h"
 
+static int import_check(struct share_import *import,
+			enum ib_uverbs_share_kind kind, u32 rights)
+{
+	struct share *share = import->share;
+
+	if (import->mr)
+		return share_refuse(share->ibdev, -EINVAL,
+				    "import %d is a region and can only be released",
+				    import->uobject.id);
+	if (share->kind->kind != kind)
+		return share_refuse(share->ibdev, -EINVAL,
+				    "import %d is of a %s and not of kind %d",
+				    import->uobject.id, share->kind->name,
+				    kind);
+	if ((import->rights & rights) != rights)
+		return share_refuse(share->ibdev, -EACCES,
+				    "rights %#x of import %d lack %#x",
+				    import->rights, import->uobject.id,
+				    rights & ~import->rights);
+	return 0;
+}
+
 /**
  * share_import_lock - begin an operation of a method of IMPORT
  * @attrs: of the call
@@ -30,10 +52,7 @@ struct share_import *share_import_lock(struct uverbs_attr_bundle *attrs, u16 id,
 	if (ret)
 		return ERR_PTR(ret);
 
-	if (import->mr || import->share->kind->kind != kind)
-		ret = -EINVAL;
-	else if ((import->rights & rights) != rights)
-		ret = -EACCES;
+	ret = import_check(import, kind, rights);
 	if (ret) {
 		share_unlock(import->share);
 		return ERR_PTR(ret);
@@ -120,8 +139,13 @@ static int import_check_pd(struct share *share, const struct ib_pd *pd)
 	if (!pd)
 		return 0;
 	if (share->kind->kind != IB_UVERBS_SHARE_MR)
-		return -EINVAL;
-	return mr->pd == pd ? 0 : -EXDEV;
+		return share_refuse(share->ibdev, -EINVAL,
+				    "a %s is on no PD of the caller",
+				    share->kind->name);
+	if (mr->pd != pd)
+		return share_refuse(share->ibdev, -EXDEV,
+				    "the region is on another PD");
+	return 0;
 }
 
 /* share is locked and live; on success the import holds the share */
@@ -134,7 +158,9 @@ static int import_create(struct share_import *import, struct share_grant *grant,
 	int ret;
 
 	if (share->ibdev != attrs->context->device)
-		return -EXDEV;
+		return share_refuse(attrs->context->device, -EXDEV,
+				    "grant is of device %s",
+				    dev_name(&share->ibdev->dev));
 	ret = import_check_pd(share, pd);
 	if (ret)
 		return ret;
@@ -155,7 +181,9 @@ static int import_create(struct share_import *import, struct share_grant *grant,
 		info->generation = import->generation;
 	} else if (uverbs_attr_is_valid(
 			   attrs, IB_UVERBS_ATTR_IMPORT_CREATE_EVENT_FD)) {
-		return -EINVAL;
+		return share_refuse(share->ibdev, -EINVAL,
+				    "a %s has no use for an eventfd",
+				    share->kind->name);
 	}
 
 	share_get(share);
@@ -176,7 +204,7 @@ static int UVERBS_HANDLER(IB_UVERBS_METHOD_IMPORT_CREATE)(
 	struct ib_pd *pd;
 	int fd, ret;
 
-	ret = uverbs_get_raw_fd(&fd, attrs, IB_UVERBS_ATTR_IMPORT_CREATE_GRANT);
+	ret = share_get_fd(&fd, attrs, IB_UVERBS_ATTR_IMPORT_CREATE_GRANT);
 	if (ret)
 		return ret;
 	/* never the locks of two shares */
@@ -184,7 +212,7 @@ static int UVERBS_HANDLER(IB_UVERBS_METHOD_IMPORT_CREATE)(
 	if (IS_ERR(pd))
 		return PTR_ERR(pd);
 
-	file = share_grant_fget(fd);
+	file = share_grant_fget(attrs->context->device, fd);
 	if (IS_ERR(file))
 		return PTR_ERR(file);
 	grant = file->private_data;
@@ -198,9 +226,8 @@ static int UVERBS_HANDLER(IB_UVERBS_METHOD_IMPORT_CREATE)(
 		goto out_file;
 
 	/* not under the lock: a page of the caller may never come */
-	ret = uverbs_copy_to_struct_or_zero(
-		attrs, IB_UVERBS_ATTR_IMPORT_CREATE_RESP_INFO, &info,
-		sizeof(info));
+	ret = share_reply(attrs, IB_UVERBS_ATTR_IMPORT_CREATE_RESP_INFO, &info,
+			  sizeof(info));
 	if (ret) {
 		share_import_drop(import);
 		goto out_file;

@@ -63,7 +63,7 @@ int share_import_mr_end(struct share_import *import)
 	struct share *share = import->share;
 	int ret;
 
-	if (share_lock_live(share))
+	if (!share_trylock_live(share))
 		return 0;
 	ret = ib_dereg_mr(import->mr->mr) ? -EBUSY : 0;
 	if (!ret) {
@@ -73,7 +73,10 @@ int share_import_mr_end(struct share_import *import)
 		kfree(import->mr);
 	}
 	share_unlock(share);
-	return ret;
+	if (ret)
+		return share_refuse(share->ibdev, ret,
+				    "a memory window is bound to the region");
+	return 0;
 }
 
 static const struct share_range_ids import_reg_mr_ids = {
@@ -95,7 +98,8 @@ static int import_range_get(struct share_range *range, struct ib_device *ibdev,
 
 	if (uverbs_attr_is_valid(attrs, addr) == has_fd ||
 	    uverbs_attr_is_valid(attrs, ids->offset) != has_fd)
-		return -EINVAL;
+		return share_refuse(ibdev, -EINVAL,
+				    "either addr or fd and offset");
 	if (has_fd)
 		ret = share_range_get_file(range, ibdev, ids, attrs);
 	else
@@ -104,9 +108,10 @@ static int import_range_get(struct share_range *range, struct ib_device *ibdev,
 		return ret;
 
 	ret = share_range_fault_in(range);
-	if (ret)
-		share_range_put(range);
-	return ret;
+	if (!ret)
+		return 0;
+	share_range_put(range);
+	return share_refuse(ibdev, ret, "pages of the range cannot be had");
 }
 
 /* pd is locked; on success the import holds its share and the region */
@@ -123,7 +128,11 @@ static int import_reg_mr(struct share_import *import, struct share_import *pd,
 		int ret = PTR_ERR(smr->mr);
 
 		kfree(smr);
-		return READ_ONCE(share->mrs.closed) ? -ENOLINK : ret;
+		if (READ_ONCE(share->mrs.closed))
+			ret = -ENOLINK;
+		return share_refuse(share->ibdev, ret,
+				    "%#llx bytes cannot be pinned on the PD",
+				    range->memory.length);
 	}
 
 	share_mr_init(smr->mr, share->object, NULL, range);
@@ -141,12 +150,12 @@ static int reply(struct uverbs_attr_bundle *attrs, u32 lkey, u32 rkey)
 {
 	int ret;
 
-	ret = uverbs_copy_to(attrs, IB_UVERBS_ATTR_IMPORT_REG_MR_RESP_LKEY,
-			     &lkey, sizeof(lkey));
+	ret = share_reply(attrs, IB_UVERBS_ATTR_IMPORT_REG_MR_RESP_LKEY, &lkey,
+			  sizeof(lkey));
 	if (ret)
 		return ret;
-	return uverbs_copy_to(attrs, IB_UVERBS_ATTR_IMPORT_REG_MR_RESP_RKEY,
-			      &rkey, sizeof(rkey));
+	return share_reply(attrs, IB_UVERBS_ATTR_IMPORT_REG_MR_RESP_RKEY, &rkey,
+			   sizeof(rkey));
 }
 
 static int UVERBS_HANDLER(IB_UVERBS_METHOD_IMPORT_REG_MR)(
@@ -163,7 +172,8 @@ static int UVERBS_HANDLER(IB_UVERBS_METHOD_IMPORT_REG_MR)(
 	int ret;
 
 	if (!share_can_lend_pd(ibdev))
-		return -EOPNOTSUPP;
+		return share_refuse(ibdev, -EOPNOTSUPP,
+				    "this provider registers no memory on a PD of others");
 	ret = import_range_get(&range, ibdev, attrs);
 	if (ret)
 		return ret;

@@ -22,6 +22,7 @@ bool share_is_memory(struct file *file)
 
 /**
  * share_memory_check - may a region with this access be made of it, now
+ * @ibdev: device of the caller
  * @memory: the range
  * @access: IB_ACCESS_*
  *
@@ -29,24 +30,59 @@ bool share_is_memory(struct file *file)
  * faults of the registration (EFAULT), a file that shrinks after it keeps its
  * pinned pages.
  */
-int share_memory_check(const struct share_memory *memory, u32 access)
+int share_memory_check(struct ib_device *ibdev,
+		       const struct share_memory *memory, u32 access)
 {
 	struct file *file = memory->file;
 	u64 end;
 
 	if (check_add_overflow(memory->offset, memory->length, &end))
-		return -EOVERFLOW;
+		return share_refuse(ibdev, -EOVERFLOW,
+				    "%#llx bytes at %#llx of the file wrap",
+				    memory->length, memory->offset);
 	if (!memory->length)
-		return -EINVAL;
+		return share_refuse(ibdev, -EINVAL, "no bytes");
 	if (!(file->f_mode & FMODE_READ))
-		return -EACCES;
+		return share_refuse(ibdev, -EACCES,
+				    "the file is not open for reading");
 	if (ib_access_writable(access) && !(file->f_mode & FMODE_WRITE))
-		return -EACCES;
+		return share_refuse(ibdev, -EACCES,
+				    "access %#x, and the file is not open for writing",
+				    access);
 	if (!SHARE_UMEM_READ_ONLY && !(file->f_mode & FMODE_WRITE))
-		return -EOPNOTSUPP;
+		return share_refuse(ibdev, -EOPNOTSUPP,
+				    "this kernel pins no file that is not open for writing");
 	if (end > (u64)i_size_read(file_inode(file)))
-		return -ERANGE;
+		return share_refuse(ibdev, -ERANGE,
+				    "byte %#llx is beyond the end of the file",
+				    end - 1);
 	return 0;
+}
+
+/* share is locked and live */
+static int grant_memory_check(struct share_grant *grant, u64 offset, u64 length,
+			      u32 access)
+{
+	struct share *share = grant->share;
+	struct ib_device *ibdev = share->ibdev;
+	u64 end;
+
+	if (share->kind->kind != IB_UVERBS_SHARE_MR)
+		return share_refuse(ibdev, -EINVAL, "grant of a %s, not of an mr",
+				    share->kind->name);
+	if (!(grant->rights & IB_UVERBS_SHARE_REGISTER))
+		return share_refuse(ibdev, -EACCES,
+				    "rights %#x of the grant lack REGISTER",
+				    grant->rights);
+	if (check_add_overflow(offset, length, &end))
+		return share_refuse(ibdev, -EOVERFLOW,
+				    "%#llx bytes at %#llx of the grant wrap",
+				    length, offset);
+	if (end > share->memory.length)
+		return share_refuse(ibdev, -ERANGE,
+				    "byte %#llx is beyond the %#llx of the grant",
+				    end - 1, share->memory.length);
+	return share_access_narrow(ibdev, share->memory.access, access);
 }
 
 /* what an MR grant stands for, narrowed to the range that is asked for */
@@ -55,24 +91,13 @@ static int memory_from_grant(struct share_memory *memory, struct file *file,
 {
 	struct share_grant *grant = file->private_data;
 	struct share *share = grant->share;
-	u64 end;
 	int ret;
 
 	ret = share_lock_live(share);
 	if (ret)
 		return ret;
 
-	if (share->kind->kind != IB_UVERBS_SHARE_MR)
-		ret = -EINVAL;
-	else if (!(grant->rights & IB_UVERBS_SHARE_REGISTER))
-		ret = -EACCES;
-	else if (check_add_overflow(offset, length, &end))
-		ret = -EOVERFLOW;
-	else if (end > share->memory.length)
-		ret = -ERANGE;
-	else
-		ret = share_access_narrow(share->memory.access, access);
-
+	ret = grant_memory_check(grant, offset, length, access);
 	if (!ret) {
 		memory->file = get_file(share->memory.file);
 		memory->offset = share->memory.offset + offset;
@@ -86,19 +111,21 @@ static int memory_from_grant(struct share_memory *memory, struct file *file,
 /**
  * share_memory_from_fd - look up the memory that a region is to be made of
  * @memory: result, with a reference to its file; see share_memory_put()
+ * @ibdev: device of the caller
  * @fd: shmem or hugetlbfs file, or an MR grant
  * @offset: in the file, or in the range that the grant names
  * @length: in bytes
  * @access: IB_ACCESS_* of the region
  */
-int share_memory_from_fd(struct share_memory *memory, int fd, u64 offset,
-			 u64 length, u32 access)
+int share_memory_from_fd(struct share_memory *memory, struct ib_device *ibdev,
+			 int fd, u64 offset, u64 length, u32 access)
 {
 	struct file *file = fget(fd);
 	int ret;
 
 	if (!file)
-		return -EBADF;
+		return share_refuse(ibdev, -EBADF, "descriptor %d is not open",
+				    fd);
 
 	if (share_is_grant(file)) {
 		ret = memory_from_grant(memory, file, offset, length, access);
@@ -109,10 +136,12 @@ int share_memory_from_fd(struct share_memory *memory, int fd, u64 offset,
 		*memory = (struct share_memory){ file, offset, length, access };
 	} else {
 		fput(file);
-		return -EBADFD;
+		return share_refuse(ibdev, -EBADFD,
+				    "descriptor %d is neither shared memory nor a grant",
+				    fd);
 	}
 
-	ret = share_memory_check(memory, access);
+	ret = share_memory_check(ibdev, memory, access);
 	if (ret)
 		share_memory_put(memory);
 	return ret;
@@ -126,15 +155,18 @@ void share_memory_put(struct share_memory *memory)
 }
 
 /* a grant without write access holds a file that cannot be written */
-static struct file *memory_file(int fd, u32 access)
+static struct file *memory_file(struct ib_device *ibdev, int fd, u32 access)
 {
 	struct file *file = fget(fd), *read_only;
 
 	if (!file)
-		return ERR_PTR(-EBADF);
+		return ERR_PTR(share_refuse(ibdev, -EBADF,
+					    "mem_fd %d is not open", fd));
 	if (!share_is_memory(file)) {
 		fput(file);
-		return ERR_PTR(-EBADFD);
+		return ERR_PTR(share_refuse(ibdev, -EBADFD,
+					    "mem_fd %d is no shared memory",
+					    fd));
 	}
 	if (ib_access_writable(access) || !(file->f_mode & FMODE_WRITE) ||
 	    !SHARE_UMEM_READ_ONLY)
@@ -143,29 +175,34 @@ static struct file *memory_file(int fd, u32 access)
 	read_only = dentry_open(&file->f_path, O_RDONLY | O_LARGEFILE,
 				current_cred());
 	fput(file);
+	if (IS_ERR(read_only))
+		share_refuse(ibdev, PTR_ERR(read_only),
+			     "mem_fd %d cannot be opened for reading", fd);
 	return read_only;
 }
 
 static int memory_parse(struct share_memory *memory,
 			struct uverbs_attr_bundle *attrs)
 {
+	struct ib_device *ibdev = share_device(attrs);
 	int fd, ret;
 
-	ret = uverbs_get_raw_fd(&fd, attrs, IB_UVERBS_ATTR_SHARE_EXPORT_MEM_FD);
+	ret = share_get_fd(&fd, attrs, IB_UVERBS_ATTR_SHARE_EXPORT_MEM_FD);
 	if (ret)
 		return ret;
 	ret = uverbs_copy_from(&memory->offset, attrs,
 			       IB_UVERBS_ATTR_SHARE_EXPORT_MEM_OFFSET);
 	if (ret)
-		return ret == -ENOENT ? -EINVAL : ret;
+		return share_refuse(ibdev, ret == -ENOENT ? -EINVAL : ret,
+				    "mem_fd without mem_offset");
 
-	memory->file = memory_file(fd, memory->access);
+	memory->file = memory_file(ibdev, fd, memory->access);
 	if (IS_ERR(memory->file)) {
 		ret = PTR_ERR(memory->file);
 		memory->file = NULL;
 		return ret;
 	}
-	return share_memory_check(memory, memory->access);
+	return share_memory_check(ibdev, memory, memory->access);
 }
 
 /**
@@ -184,17 +221,19 @@ int share_memory_get(struct share *share, struct uverbs_attr_bundle *attrs)
 		uverbs_attr_is_valid(attrs, IB_UVERBS_ATTR_SHARE_EXPORT_ACCESS);
 	int ret;
 
-	if (!has_fd)
-		return has_more ? -EINVAL : 0;
-	if (share->kind->kind != IB_UVERBS_SHARE_MR)
-		return -EINVAL;
+	if (!has_fd && !has_more)
+		return 0;
+	if (!has_fd || share->kind->kind != IB_UVERBS_SHARE_MR)
+		return share_refuse(share->ibdev, -EINVAL,
+				    "memory without mem_fd, or of a %s",
+				    share->kind->name);
 
-	ret = uverbs_get_flags32(&share->memory.access, attrs,
-				 IB_UVERBS_ATTR_SHARE_EXPORT_ACCESS,
-				 SHARE_MR_ACCESS);
+	ret = share_get_flags(&share->memory.access, attrs,
+			      IB_UVERBS_ATTR_SHARE_EXPORT_ACCESS,
+			      SHARE_MR_ACCESS);
 	if (ret)
 		return ret;
-	ret = ib_check_mr_access(share->ibdev, share->memory.access);
+	ret = share_access_check(share->ibdev, share->memory.access);
 	if (ret)
 		return ret;
 

@@ -87,7 +87,8 @@ static int UVERBS_HANDLER(IB_UVERBS_METHOD_SHARE_REG_MR)(
 	int ret;
 
 	if (!pd->device->ops.reg_user_mr)
-		return -EOPNOTSUPP;
+		return share_refuse(pd->device, -EOPNOTSUPP,
+				    "this provider registers no memory");
 	ret = share_range_get_file(&range, pd->device, &reg_mr_ids, attrs);
 	if (ret)
 		return ret;
@@ -97,19 +98,21 @@ static int UVERBS_HANDLER(IB_UVERBS_METHOD_SHARE_REG_MR)(
 					 &attrs->driver_udata);
 	share_range_put(&range);
 	if (IS_ERR(mr))
-		return PTR_ERR(mr);
+		return share_refuse(pd->device, PTR_ERR(mr),
+				    "%#llx bytes cannot be pinned",
+				    range.memory.length);
 
 	share_mr_init(mr, pd, uobject, &range);
 	uobject->object = mr;
 	/* from here on a failure destroys the region */
 	uverbs_finalize_uobj_create(attrs, IB_UVERBS_ATTR_SHARE_REG_MR_HANDLE);
 
-	ret = uverbs_copy_to(attrs, IB_UVERBS_ATTR_SHARE_REG_MR_RESP_LKEY,
-			     &mr->lkey, sizeof(mr->lkey));
+	ret = share_reply(attrs, IB_UVERBS_ATTR_SHARE_REG_MR_RESP_LKEY,
+			  &mr->lkey, sizeof(mr->lkey));
 	if (ret)
 		return ret;
-	return uverbs_copy_to(attrs, IB_UVERBS_ATTR_SHARE_REG_MR_RESP_RKEY,
-			      &mr->rkey, sizeof(mr->rkey));
+	return share_reply(attrs, IB_UVERBS_ATTR_SHARE_REG_MR_RESP_RKEY,
+			   &mr->rkey, sizeof(mr->rkey));
 }
 
 DECLARE_UVERBS_NAMED_METHOD(

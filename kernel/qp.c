@@ -11,14 +11,18 @@ static int qp_check(struct ib_uobject *target)
 	struct ib_qp *qp = target->object;
 
 	if (qp->real_qp != qp)
-		return -EOPNOTSUPP;
+		return share_refuse(qp->device, -EOPNOTSUPP,
+				    "QP %d is opened and not made here",
+				    target->id);
 	switch (qp->qp_type) {
 	case IB_QPT_RC:
 	case IB_QPT_UC:
 	case IB_QPT_UD:
 		return 0;
 	default:
-		return -EOPNOTSUPP;
+		return share_refuse(qp->device, -EOPNOTSUPP,
+				    "QP %d is of type %d", target->id,
+				    qp->qp_type);
 	}
 }
 
@@ -67,7 +71,7 @@ static void qp_release(struct share_import *import)
 	struct share *share = import->share;
 
 	if (!(import->rights & IB_UVERBS_SHARE_POST_SEND) ||
-	    share_lock_live(share))
+	    !share_trylock_live(share))
 		return;
 	if (share_has_rings(share->ibdev) && qp_can_send(share->object))
 		ib_post_send(share->object, NULL, NULL);
@@ -90,16 +94,24 @@ const struct share_kind share_kind_qp = {
 
 static int qp_kick(struct share *share, u32 flags)
 {
+	struct ib_qp *qp = share->object;
 	int ret = 0;
 
+	if (!flags)
+		return share_refuse(share->ibdev, -EINVAL, "kick of nothing");
 	if (!share_has_rings(share->ibdev))
-		return -EOPNOTSUPP;
+		return share_refuse(share->ibdev, -EOPNOTSUPP,
+				    "a QP of this provider cannot be kicked");
 	/* an empty list: the provider looks at the ring */
 	if (flags & IB_UVERBS_SHARE_KICK_SEND)
 		ret = ib_post_send(share->object, NULL, NULL);
 	if (!ret && flags & IB_UVERBS_SHARE_KICK_RECV)
 		ret = ib_post_recv(share->object, NULL, NULL);
-	return ret;
+	if (ret)
+		return share_refuse(share->ibdev, ret,
+				    "provider refuses kick %#x of QP %#x in its state",
+				    flags, qp->qp_num);
+	return 0;
 }
 
 static int UVERBS_HANDLER(IB_UVERBS_METHOD_IMPORT_KICK)(
@@ -109,9 +121,9 @@ static int UVERBS_HANDLER(IB_UVERBS_METHOD_IMPORT_KICK)(
 	u32 flags, rights = 0;
 	int ret;
 
-	ret = uverbs_get_flags32(&flags, attrs, IB_UVERBS_ATTR_IMPORT_KICK_FLAGS,
-				 IB_UVERBS_SHARE_KICK_SEND |
-					 IB_UVERBS_SHARE_KICK_RECV);
+	ret = share_get_flags(&flags, attrs, IB_UVERBS_ATTR_IMPORT_KICK_FLAGS,
+			      IB_UVERBS_SHARE_KICK_SEND |
+				      IB_UVERBS_SHARE_KICK_RECV);
 	if (ret)
 		return ret;
 	if (flags & IB_UVERBS_SHARE_KICK_SEND)
@@ -124,7 +136,7 @@ static int UVERBS_HANDLER(IB_UVERBS_METHOD_IMPORT_KICK)(
 	if (IS_ERR(import))
 		return PTR_ERR(import);
 
-	ret = flags ? qp_kick(import->share, flags) : -EINVAL;
+	ret = qp_kick(import->share, flags);
 	share_import_unlock(import);
 	return ret;
 }
@@ -139,6 +151,19 @@ static bool is_plain_state_change(const struct ib_uverbs_qp_attr *attr)
 	       attr->qp_state == IB_QPS_ERR;
 }
 
+static int modify_check(struct share_import *import,
+			const struct ib_uverbs_qp_attr *attr)
+{
+	if (import->rights & IB_UVERBS_SHARE_MANAGE)
+		return 0;
+	if (import->rights & IB_UVERBS_SHARE_MODIFY &&
+	    is_plain_state_change(attr))
+		return 0;
+	return share_refuse(import->share->ibdev, -EACCES,
+			    "rights %#x do not allow state %u, mask %#x",
+			    import->rights, attr->qp_state, attr->qp_attr_mask);
+}
+
 static int UVERBS_HANDLER(IB_UVERBS_METHOD_IMPORT_MODIFY_QP)(
 	struct uverbs_attr_bundle *attrs)
 {
@@ -149,18 +174,16 @@ static int UVERBS_HANDLER(IB_UVERBS_METHOD_IMPORT_MODIFY_QP)(
 	ret = uverbs_copy_from(&uattr, attrs,
 			       IB_UVERBS_ATTR_IMPORT_MODIFY_QP_ATTR);
 	if (ret)
-		return ret;
+		return share_refuse(share_device(attrs), ret,
+				    "attributes of the QP cannot be read");
 
 	import = share_import_lock(attrs, IB_UVERBS_ATTR_IMPORT_MODIFY_QP_HANDLE,
 				   IB_UVERBS_SHARE_QP, 0);
 	if (IS_ERR(import))
 		return PTR_ERR(import);
 
-	if (!(import->rights & IB_UVERBS_SHARE_MANAGE) &&
-	    !(import->rights & IB_UVERBS_SHARE_MODIFY &&
-	      is_plain_state_change(&uattr)))
-		ret = -EACCES;
-	else
+	ret = modify_check(import, &uattr);
+	if (!ret)
 		ret = share_qp_modify(import->share->object, &uattr,
 				      &attrs->driver_udata);
 	share_import_unlock(import);
@@ -182,8 +205,8 @@ static int UVERBS_HANDLER(IB_UVERBS_METHOD_IMPORT_QUERY_QP)(
 	share_import_unlock(import);
 	if (ret)
 		return ret;
-	return uverbs_copy_to(attrs, IB_UVERBS_ATTR_IMPORT_QUERY_QP_RESP_ATTR,
-			      &uattr, sizeof(uattr));
+	return share_reply(attrs, IB_UVERBS_ATTR_IMPORT_QUERY_QP_RESP_ATTR,
+			   &uattr, sizeof(uattr));
 }
 
 DECLARE_UVERBS_NAMED_METHOD(

@@ -58,6 +58,34 @@ static void qp_attr_from_user(struct ib_device *ibdev, struct ib_qp_attr *dst,
 		ah_attr_from_user(ibdev, &dst->alt_ah_attr, &src->alt_ah_attr);
 }
 
+static int port_check(struct ib_qp *qp, struct ib_uverbs_qp_attr *attr)
+{
+	struct ib_device *ibdev = qp->device;
+	u32 mask = attr->qp_attr_mask;
+
+	if (mask & IB_QP_PORT && !rdma_is_port_valid(ibdev, attr->port_num))
+		return share_refuse(ibdev, -EINVAL, "no port %u",
+				    attr->port_num);
+	if (mask & IB_QP_AV &&
+	    !rdma_is_port_valid(ibdev, attr->ah_attr.port_num))
+		return share_refuse(ibdev, -EINVAL, "no port %u of a path",
+				    attr->ah_attr.port_num);
+	/* on the way to RTR the port is the one that was set for INIT */
+	if (mask & IB_QP_AV && mask & IB_QP_STATE &&
+	    attr->qp_state == IB_QPS_RTR && attr->ah_attr.port_num != qp->port)
+		return share_refuse(ibdev, -EINVAL,
+				    "path of port %u, INIT was for %u",
+				    attr->ah_attr.port_num, qp->port);
+	if (mask & IB_QP_ALT_PATH &&
+	    (!rdma_is_port_valid(ibdev, attr->alt_port_num) ||
+	     attr->alt_port_num != attr->alt_ah_attr.port_num))
+		return share_refuse(ibdev, -EINVAL,
+				    "alternate path of ports %u and %u",
+				    attr->alt_port_num,
+				    attr->alt_ah_attr.port_num);
+	return 0;
+}
+
 /* the checks that uverbs makes before it calls the core */
 static int qp_attr_check(struct ib_qp *qp, struct ib_uverbs_qp_attr *attr)
 {
@@ -65,31 +93,22 @@ static int qp_attr_check(struct ib_qp *qp, struct ib_uverbs_qp_attr *attr)
 	u32 mask = attr->qp_attr_mask;
 
 	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
-		return -EOPNOTSUPP;
+		return share_refuse(ibdev, -EOPNOTSUPP,
+				    "mask %#x has unknown bits", mask);
 	if (memchr_inv(attr->reserved, 0, sizeof(attr->reserved)))
-		return -EINVAL;
+		return share_refuse(ibdev, -EINVAL, "reserved is not zero");
 	if (mask & IB_QP_STATE && attr->qp_state > IB_QPS_ERR)
-		return -EINVAL;
+		return share_refuse(ibdev, -EINVAL, "no QP state %u",
+				    attr->qp_state);
 	if (mask & IB_QP_CUR_STATE && attr->cur_qp_state > IB_QPS_ERR)
-		return -EINVAL;
-	if (mask & IB_QP_PORT && !rdma_is_port_valid(ibdev, attr->port_num))
-		return -EINVAL;
-	if (mask & IB_QP_AV &&
-	    !rdma_is_port_valid(ibdev, attr->ah_attr.port_num))
-		return -EINVAL;
-	/* on the way to RTR the port is the one that was set for INIT */
-	if (mask & IB_QP_AV && mask & IB_QP_STATE &&
-	    attr->qp_state == IB_QPS_RTR && attr->ah_attr.port_num != qp->port)
-		return -EINVAL;
-	if (mask & IB_QP_ALT_PATH &&
-	    (!rdma_is_port_valid(ibdev, attr->alt_port_num) ||
-	     attr->alt_port_num != attr->alt_ah_attr.port_num))
-		return -EINVAL;
+		return share_refuse(ibdev, -EINVAL, "no current QP state %u",
+				    attr->cur_qp_state);
 	/* a controlled Q_Key */
 	if (mask & IB_QP_QKEY && attr->qkey & IB_QP_SET_QKEY &&
 	    !capable(CAP_NET_RAW))
-		return -EPERM;
-	return 0;
+		return share_refuse(ibdev, -EPERM, "Q_Key %#x is controlled",
+				    attr->qkey);
+	return port_check(qp, attr);
 }
 
 int share_qp_modify(struct ib_qp *qp, struct ib_uverbs_qp_attr *uattr,
@@ -115,7 +134,12 @@ int share_qp_modify(struct ib_qp *qp, struct ib_uverbs_qp_attr *uattr,
 	qp_attr_from_user(qp->device, attr, uattr);
 	ret = ib_modify_qp_with_udata(qp, attr, uattr->qp_attr_mask, udata);
 	kfree(attr);
-	return ret;
+	if (ret)
+		return share_refuse(qp->device, ret,
+				    "core refuses state %u, mask %#x for QP %#x",
+				    uattr->qp_state, uattr->qp_attr_mask,
+				    qp->qp_num);
+	return 0;
 }
 
 int share_qp_query(struct ib_qp *qp, struct ib_uverbs_qp_attr *uattr)
@@ -132,5 +156,9 @@ int share_qp_query(struct ib_qp *qp, struct ib_uverbs_qp_attr *uattr)
 	if (!ret)
 		ib_copy_qp_attr_to_user(qp->device, uattr, &q->attr);
 	kfree(q);
-	return ret;
+	if (ret)
+		return share_refuse(qp->device, ret,
+				    "provider refuses to query QP %#x",
+				    qp->qp_num);
+	return 0;
 }

@@ -63,7 +63,7 @@ static bool is_own_mapping(const struct share_range *range)
  * and seals mean what they mean for every other mapping. Populated, since a
  * fault around is 16 pages and a fault of its own for each page is slow.
  */
-static int range_map(struct share_range *range)
+static int range_map(struct share_range *range, struct ib_device *ibdev)
 {
 	const struct share_memory *memory = &range->memory;
 	u64 align = file_inode(memory->file)->i_sb->s_blocksize;
@@ -78,7 +78,9 @@ static int range_map(struct share_range *range)
 	va = vm_mmap(memory->file, 0, length, prot, MAP_SHARED | MAP_POPULATE,
 		     start);
 	if (IS_ERR_VALUE(va))
-		return (long)va;
+		return share_refuse(ibdev, (long)va,
+				    "%#llx bytes of the file cannot be mapped",
+				    length);
 
 	range->addr = va + (memory->offset - start);
 	range->map = va;
@@ -100,22 +102,30 @@ static int range_parse(struct share_range *range, struct ib_device *ibdev,
 	if (!ret)
 		ret = uverbs_copy_from(&range->iova, attrs, ids->iova);
 	if (!ret)
-		ret = uverbs_get_flags32(&memory->access, attrs, ids->access,
-					 SHARE_MR_ACCESS);
+		ret = share_get_flags(&memory->access, attrs, ids->access,
+				      SHARE_MR_ACCESS);
 	if (!ret)
-		ret = ib_check_mr_access(ibdev, memory->access);
+		ret = share_access_check(ibdev, memory->access);
 	if (ret)
 		return ret;
 	if (!memory->length)
-		return -EINVAL;
-	return check_add_overflow(range->iova, memory->length, &end) ?
-		       -EOVERFLOW : 0;
+		return share_refuse(ibdev, -EINVAL, "no bytes");
+	if (check_add_overflow(range->iova, memory->length, &end))
+		return share_refuse(ibdev, -EOVERFLOW,
+				    "%#llx bytes at iova %#llx wrap",
+				    memory->length, range->iova);
+	return 0;
 }
 
 /* the rule of the core: one offset within the page */
-static bool range_is_aligned(const struct share_range *range, u64 start)
+static int range_check_iova(const struct share_range *range, u64 start,
+			    struct ib_device *ibdev)
 {
-	return !((start ^ range->iova) & ~PAGE_MASK);
+	if ((start ^ range->iova) & ~PAGE_MASK)
+		return share_refuse(ibdev, -EINVAL,
+				    "iova %#llx and start %#llx differ within the page",
+				    range->iova, start);
+	return 0;
 }
 
 /**
@@ -140,20 +150,19 @@ int share_range_get_file(struct share_range *range, struct ib_device *ibdev,
 	if (!ret)
 		ret = uverbs_copy_from(&offset, attrs, ids->offset);
 	if (!ret)
-		ret = uverbs_get_raw_fd(&fd, attrs, ids->fd);
+		ret = share_get_fd(&fd, attrs, ids->fd);
 	if (ret)
 		return ret;
 
-	ret = share_memory_from_fd(memory, fd, offset, memory->length,
+	ret = share_memory_from_fd(memory, ibdev, fd, offset, memory->length,
 				   memory->access);
 	if (ret)
 		return ret;
 
 	range->addr = range->iova;
-	if (!range_is_aligned(range, memory->offset))
-		ret = -EINVAL;
-	else if (!is_own_mapping(range))
-		ret = range_map(range);
+	ret = range_check_iova(range, memory->offset, ibdev);
+	if (!ret && !is_own_mapping(range))
+		ret = range_map(range, ibdev);
 	if (ret)
 		share_range_put(range);
 	return ret;
@@ -180,8 +189,9 @@ int share_range_get_addr(struct share_range *range, struct ib_device *ibdev,
 	if (ret)
 		return ret;
 	if (check_add_overflow(range->addr, range->memory.length, &end))
-		return -EOVERFLOW;
-	return range_is_aligned(range, range->addr) ? 0 : -EINVAL;
+		return share_refuse(ibdev, -EOVERFLOW, "%#llx bytes at %#llx wrap",
+				    range->memory.length, range->addr);
+	return range_check_iova(range, range->addr, ibdev);
 }
 
 /* whatever stands there is not ours if another thread has replaced it */

@@ -37,18 +37,39 @@ int share_rights_narrow(u32 *rights, struct uverbs_attr_bundle *attrs, u16 id,
 	if (!uverbs_attr_is_valid(attrs, id))
 		return 0;
 
-	ret = uverbs_get_flags32(rights, attrs, id, IB_UVERBS_SHARE_ALL_RIGHTS);
+	ret = share_get_flags(rights, attrs, id, IB_UVERBS_SHARE_ALL_RIGHTS);
 	if (ret)
 		return ret;
-	return *rights & ~have ? wider : 0;
+	if (*rights & ~have)
+		return share_refuse(share_device(attrs), wider,
+				    "rights %#x are more than %#x", *rights,
+				    have);
+	return 0;
+}
+
+/* access that no region of this device may have */
+int share_access_check(struct ib_device *ibdev, u32 access)
+{
+	int ret = ib_check_mr_access(ibdev, access);
+
+	if (ret)
+		return share_refuse(ibdev, ret,
+				    "access %#x is not for this device, or remote without local write",
+				    access);
+	return 0;
 }
 
 /**
  * share_access_narrow - access that is asked for against access that is granted
+ * @ibdev: device of the caller
  * @granted: IB_ACCESS_*
  * @wanted: IB_ACCESS_*; the optional ones are hints, nobody has to grant them
  */
-int share_access_narrow(u32 granted, u32 wanted)
+int share_access_narrow(struct ib_device *ibdev, u32 granted, u32 wanted)
 {
-	return wanted & ~(granted | IB_ACCESS_OPTIONAL) ? -EACCES : 0;
+	if (wanted & ~(granted | IB_ACCESS_OPTIONAL))
+		return share_refuse(ibdev, -EACCES,
+				    "access %#x is more than %#x of the grant",
+				    wanted, granted);
+	return 0;
 }

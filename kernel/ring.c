@@ -19,22 +19,34 @@
 static int segment_check(struct share *share,
 			 const struct ib_uverbs_share_segment *seg)
 {
+	struct ib_device *ibdev = share->ibdev;
 	u64 end;
 
 	if (seg->ring >= IB_UVERBS_SHARE_RING_COUNT || seg->reserved)
-		return -EINVAL;
+		return share_refuse(ibdev, -EINVAL,
+				    "no ring %u, or reserved is not zero",
+				    seg->ring);
 	if (!(share->kind->rings & BIT(seg->ring)))
-		return -EOPNOTSUPP;
+		return share_refuse(ibdev, -EOPNOTSUPP, "a %s has no ring %u",
+				    share->kind->name, seg->ring);
 	if (!seg->length || (seg->addr | seg->length) & ~PAGE_MASK)
-		return -EINVAL;
+		return share_refuse(ibdev, -EINVAL,
+				    "ring %u: %#llx bytes at %#llx are not pages",
+				    seg->ring, seg->length, seg->addr);
 	if (seg->length > IB_UVERBS_SHARE_MAX_RING_BYTES)
-		return -E2BIG;
+		return share_refuse(ibdev, -E2BIG, "ring %u: %#llx bytes",
+				    seg->ring, seg->length);
 	if (check_add_overflow(seg->addr, seg->length, &end))
-		return -EOVERFLOW;
+		return share_refuse(ibdev, -EOVERFLOW,
+				    "ring %u: %#llx bytes at %#llx wrap",
+				    seg->ring, seg->length, seg->addr);
 	if (end > TASK_SIZE)
-		return -EFAULT;
+		return share_refuse(ibdev, -EFAULT,
+				    "ring %u: %#llx is no user address",
+				    seg->ring, seg->addr);
 	if (share->rings.ring[seg->ring].pages)
-		return -EINVAL;
+		return share_refuse(ibdev, -EINVAL, "ring %u: twice",
+				    seg->ring);
 	return 0;
 }
 
@@ -59,30 +71,37 @@ static bool is_ring_vma(struct file *cmd_file,
 	       !(vma->vm_flags & (VM_IO | VM_PFNMAP));
 }
 
+/* Return: false if one of them is no page of a ring; all have a reference */
+static bool ring_add_pages(struct share_ring *ring, long n)
+{
+	bool ok = true;
+
+	for (; n; n--, ring->npages++)
+		ok = ok && is_ring_page(ring->pages[ring->npages]);
+	return ok;
+}
+
 static int ring_get_pages(struct share_ring *ring, u64 addr, unsigned long n)
 {
+	int ret = 0;
 	long got;
 
-	while (ring->npages < n) {
+	while (!ret && ring->npages < n) {
 		got = share_get_user_pages(addr + (ring->npages << PAGE_SHIFT),
 					   n - ring->npages, FOLL_WRITE,
 					   ring->pages + ring->npages);
-		if (got <= 0)
-			return got ? got : -EFAULT;
-		for (; got; got--, ring->npages++) {
-			if (!is_ring_page(ring->pages[ring->npages])) {
-				/* these have a reference, too */
-				ring->npages += got;
-				return -EFAULT;
-			}
-		}
+		if (got < 0)
+			ret = got;
+		else if (!got || !ring_add_pages(ring, got))
+			ret = -EFAULT;
 	}
-	return 0;
+	return ret;
 }
 
-static int ring_get(struct share_ring *ring, struct file *cmd_file,
+static int ring_get(struct share *share, struct file *cmd_file,
 		    const struct ib_uverbs_share_segment *seg)
 {
+	struct share_ring *ring = &share->rings.ring[seg->ring];
 	unsigned long n = seg->length >> PAGE_SHIFT;
 	int ret;
 
@@ -96,7 +115,11 @@ static int ring_get(struct share_ring *ring, struct file *cmd_file,
 	else
 		ret = -EFAULT;
 	mmap_read_unlock(current->mm);
-	return ret;
+	if (ret)
+		return share_refuse(share->ibdev, ret,
+				    "ring %u: %#llx is no mapping of a ring by cmd_fd",
+				    seg->ring, seg->addr);
+	return 0;
 }
 
 /**
@@ -116,8 +139,7 @@ int share_rings_get(struct share *share, struct file *cmd_file,
 	for (i = 0; i < n; i++) {
 		ret = segment_check(share, &segs[i]);
 		if (!ret)
-			ret = ring_get(&share->rings.ring[segs[i].ring],
-				       cmd_file, &segs[i]);
+			ret = ring_get(share, cmd_file, &segs[i]);
 		if (ret)
 			return ret;
 	}
@@ -181,6 +203,7 @@ static const struct vm_operations_struct share_ring_vm_ops = {
 int share_ring_mmap(struct file *file, struct vm_area_struct *vma)
 {
 	struct share_grant *grant = file->private_data;
+	struct ib_device *ibdev = grant->share->ibdev;
 	struct share_rings *rings = &grant->share->rings;
 	unsigned long r = vma->vm_pgoff >> RING_PGSHIFT;
 	unsigned long p = vma->vm_pgoff & (BIT(RING_PGSHIFT) - 1);
@@ -188,14 +211,21 @@ int share_ring_mmap(struct file *file, struct vm_area_struct *vma)
 	if (!(vma->vm_flags & VM_SHARED) || r >= IB_UVERBS_SHARE_RING_COUNT ||
 	    p >= rings->ring[r].npages ||
 	    vma_pages(vma) > rings->ring[r].npages - p)
-		return -EINVAL;
+		return share_refuse(ibdev, -EINVAL,
+				    "mmap: %lu pages at %#lx are private or outside of a ring",
+				    vma_pages(vma), vma->vm_pgoff);
 	if (!(grant->rights & share_ring_right(r)))
-		return -EACCES;
+		return share_refuse(ibdev, -EACCES,
+				    "mmap: rights %#x of the grant lack %#x",
+				    grant->rights, share_ring_right(r));
 	if (vma->vm_flags & VM_EXEC)
-		return -EACCES;
+		return share_refuse(ibdev, -EACCES,
+				    "mmap: a ring is not executable");
 	/* under mmap_lock, so not share->sem; a fault looks again */
 	if (READ_ONCE(rings->gone))
-		return -ENOLINK;
+		return share_refuse(ibdev, -ENOLINK,
+				    "mmap: the %s is not shared any more",
+				    grant->share->kind->name);
 
 	vm_flags_mod(vma, VM_DONTEXPAND | VM_DONTDUMP | VM_MIXEDMAP,
 		     VM_MAYEXEC);

@@ -47,6 +47,7 @@ struct share *share_alloc(const struct share_kind *kind, struct ib_device *ibdev
 	share->inode = inode;
 	share->kind = kind;
 	share->ibdev = ibdev;
+	get_device(&ibdev->dev);
 	share->target = target;
 	if (target) {
 		share->object = target->object;
@@ -65,6 +66,7 @@ static void share_free(struct kref *ref)
 	if (share->target)
 		uverbs_uobject_put(share->target);
 	share_inode_put(share->inode);
+	put_device(&share->ibdev->dev);
 	kfree(share);
 }
 
@@ -78,20 +80,28 @@ void share_put(struct share *share)
 	kref_put(&share->ref, share_free);
 }
 
+/* Return: true with share->sem held for reading, false if the share is dead */
+bool share_trylock_live(struct share *share)
+{
+	down_read(&share->sem);
+	if (!share->dead)
+		return true;
+	up_read(&share->sem);
+	return false;
+}
+
 /**
- * share_lock_live - begin an operation
+ * share_lock_live - begin an operation that somebody has asked for
  * @share: the share
  *
  * Return: 0 with share->sem held for reading, or -ENOLINK
  */
 int share_lock_live(struct share *share)
 {
-	down_read(&share->sem);
-	if (share->dead) {
-		up_read(&share->sem);
-		return -ENOLINK;
-	}
-	return 0;
+	if (share_trylock_live(share))
+		return 0;
+	return share_refuse(share->ibdev, -ENOLINK, "the %s is not shared any more",
+			    share->kind->name);
 }
 
 void share_unlock(struct share *share)
@@ -144,7 +154,8 @@ static int share_destroy(struct ib_uobject *uobject,
 
 	ret = share_kill(share);
 	if (ret)
-		return ret;
+		return share_refuse(share->ibdev, ret,
+				    "a memory window is bound to a region on the PD");
 	share_put(share);
 	return 0;
 }

@@ -120,7 +120,8 @@ struct share_mrs {
  * @sem: held for reading by every operation, for writing by share_kill();
  *	guards the fields down to @memory
  * @dead: set once, then nothing else below may be looked at
- * @ibdev: device of the target
+ * @ibdev: device of the target; a reference to its struct device, so that its
+ *	name can be told also when the share is dead
  * @target: the target's uobject, NULL for a context
  * @object: struct ib_qp and so on, pinned
  * @memory: MR: what is behind it
@@ -179,6 +180,27 @@ struct share_grant {
 	struct file *exporter;
 };
 
+/**
+ * share_refuse - refuse a request, and say why to who has switched that on
+ * @ibdev: device of the caller, NULL if its file has none yet
+ * @error: negative errno
+ * @fmt: the reason, as for printf(), in one line without its end
+ *
+ * The only way in which anything is refused. Nothing is printed unless dynamic
+ * debug is on for the line ("module ib_uverbs_share +p").
+ *
+ * Return: the errno
+ */
+#define share_refuse(ibdev, error, fmt, ...)                                   \
+({                                                                             \
+	const struct ib_device *ibdev__ = (ibdev);                             \
+	int error__ = (error);                                                 \
+									       \
+	dev_dbg(ibdev__ ? &ibdev__->dev : NULL, "refused (%d): " fmt "\n",     \
+		error__, ##__VA_ARGS__);                                       \
+	error__;                                                               \
+})
+
 /* exported by ib_core for uverbs, in no public header */
 void rdma_restrack_new(struct rdma_restrack_entry *res,
 		       enum rdma_restrack_type type);
@@ -190,11 +212,20 @@ void rdma_restrack_add(struct rdma_restrack_entry *res);
 int share_attach_init(void);
 void share_attach_exit(void);
 
+/* attr.c */
+struct ib_device *share_device(struct uverbs_attr_bundle *attrs);
+int share_get_fd(int *fd, struct uverbs_attr_bundle *attrs, u16 id);
+int share_get_flags(u32 *flags, struct uverbs_attr_bundle *attrs, u16 id,
+		    u32 known);
+int share_reply(struct uverbs_attr_bundle *attrs, u16 id, const void *from,
+		size_t size);
+
 /* share.c */
 struct share *share_alloc(const struct share_kind *kind, struct ib_device *ibdev,
 			  struct ib_uobject *target);
 void share_get(struct share *share);
 void share_put(struct share *share);
+bool share_trylock_live(struct share *share);
 int share_lock_live(struct share *share);
 void share_unlock(struct share *share);
 bool share_has_rings(struct ib_device *ibdev);
@@ -210,7 +241,7 @@ void share_inode_put(struct inode *inode);
 struct file *share_grant_file(struct share *share, struct file *exporter,
 			      u32 rights);
 bool share_is_grant(struct file *file);
-struct file *share_grant_fget(int fd);
+struct file *share_grant_fget(struct ib_device *ibdev, int fd);
 extern const struct uapi_definition share_uapi_grant[];
 
 /* ring.c */
@@ -239,7 +270,8 @@ extern const struct uapi_definition share_uapi_import_mr[];
 u32 share_ring_right(u32 ring);
 int share_rights_narrow(u32 *rights, struct uverbs_attr_bundle *attrs, u16 id,
 			u32 have, int wider);
-int share_access_narrow(u32 granted, u32 wanted);
+int share_access_check(struct ib_device *ibdev, u32 access);
+int share_access_narrow(struct ib_device *ibdev, u32 granted, u32 wanted);
 
 /* access that a region of shared memory may have */
 #define SHARE_MR_ACCESS                                                        \
@@ -249,11 +281,12 @@ int share_access_narrow(u32 granted, u32 wanted);
 
 /* memory.c */
 bool share_is_memory(struct file *file);
-int share_memory_check(const struct share_memory *memory, u32 access);
+int share_memory_check(struct ib_device *ibdev,
+		       const struct share_memory *memory, u32 access);
 int share_memory_get(struct share *share, struct uverbs_attr_bundle *attrs);
 void share_memory_put(struct share_memory *memory);
-int share_memory_from_fd(struct share_memory *memory, int fd, u64 offset,
-			 u64 length, u32 access);
+int share_memory_from_fd(struct share_memory *memory, struct ib_device *ibdev,
+			 int fd, u64 offset, u64 length, u32 access);
 
 /**
  * struct share_range - memory that is to become a region

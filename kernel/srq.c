@@ -22,7 +22,11 @@ static int srq_check(struct ib_uobject *target)
 {
 	struct ib_srq *srq = target->object;
 
-	return srq->srq_type == IB_SRQT_BASIC ? 0 : -EOPNOTSUPP;
+	if (srq->srq_type != IB_SRQT_BASIC)
+		return share_refuse(srq->device, -EOPNOTSUPP,
+				    "SRQ %d is of type %d", target->id,
+				    srq->srq_type);
+	return 0;
 }
 
 const struct share_kind share_kind_srq = {
