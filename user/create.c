@@ -93,8 +93,8 @@ static void fill_qp(struct share_cmd *cmd, const struct share_new_qp *qp,
 			 qp->recv_cq);
 	share_cmd_u64(cmd, UVERBS_ATTR_CREATE_QP_USER_HANDLE, qp->cookie);
 	share_cmd_in(cmd, UVERBS_ATTR_CREATE_QP_CAP, cap, sizeof(*cap));
-	share_cmd_u64(cmd, UVERBS_ATTR_CREATE_QP_TYPE,
-		      qp->type == IBV_QPT_UC ? IB_UVERBS_QPT_UC : IB_UVERBS_QPT_RC);
+	/* the kernel's numbers are those of libibverbs */
+	share_cmd_u64(cmd, UVERBS_ATTR_CREATE_QP_TYPE, qp->type);
 	share_cmd_out(cmd, UVERBS_ATTR_CREATE_QP_RESP_CAP, cap, sizeof(*cap));
 }
 

@@ -41,7 +41,7 @@ struct share_new_cq {
  * @pd: handle, like the next two
  * @send_cq: of the send side
  * @recv_cq: of the receive side
- * @type: RC or UC
+ * @type: RC, UC or UD
  * @cap: wanted, then what it has
  * @cookie: of its events
  * @handle: result, like all that follow

@@ -89,7 +89,8 @@ static int qp_is_sane(const struct share_entry *e)
 	       (!e->rq_entries ||
 		(is_power_of_two(e->rq_entries) && e->rq_entries >= 2 &&
 		 e->rq_entries <= SHARE_MAX_ENTRIES)) &&
-	       (e->qp_type == IBV_QPT_RC || e->qp_type == IBV_QPT_UC) &&
+	       (e->qp_type == IBV_QPT_RC || e->qp_type == IBV_QPT_UC ||
+		e->qp_type == IBV_QPT_UD) &&
 	       e->send_cq < SHARE_MAX_CQS && e->recv_cq < SHARE_MAX_CQS;
 }
 

@@ -216,6 +216,12 @@ static uint32_t shadow_flags(struct posting *p, const struct ibv_send_wr *wr,
 	return flags;
 }
 
+/* What others call an address handle has another shape. */
+static int ah_is_ours(const struct share_qp_path *path, const struct ibv_ah *ah)
+{
+	return ah && path->verbs && ah->context == path->verbs;
+}
+
 static int post_one_send(struct posting *p, const struct ibv_send_wr *wr)
 {
 	const struct share_qp_attr *attr = &p->path->view.attr;
@@ -230,6 +236,8 @@ static int post_one_send(struct posting *p, const struct ibv_send_wr *wr)
 		return ret;
 	if (wr->send_flags & IBV_SEND_INLINE && length > attr->max_inline)
 		return EINVAL;
+	if (attr->qp_type == IBV_QPT_UD && !ah_is_ours(p->path, wr->wr.ud.ah))
+		return EINVAL;
 	ret = room(p, &low);
 	if (ret)
 		return ret;
@@ -237,8 +245,9 @@ static int post_one_send(struct posting *p, const struct ibv_send_wr *wr)
 	request.length = (uint32_t)length;
 	request.flags = shadow_flags(p, wr, low);
 	cookie = write_shadow(p, &request);
-	p->ring->provider->write_send(p->ring, p->head, wr, cookie,
-				      request.flags != 0, request.length);
+	p->ring->provider->write_send(p->ring, p->head, wr, attr->qp_type,
+				      cookie, request.flags != 0,
+				      request.length);
 	p->head++;
 	return 0;
 }

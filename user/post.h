@@ -15,12 +15,14 @@
 /*
  * struct share_qp_path - a QP, as one process has it; threads may share it
  * @control: must outlive it
+ * @verbs: context of address handles that requests may name, or NULL
  * @sq, @rq: base is NULL without the right POST_SEND or POST_RECV
  * @send_cq, @recv_cq: must outlive it
  * @gate_round: of the gate, that this process takes part in; 0: none yet
  */
 struct share_qp_path {
 	struct share_control *control;
+	const struct ibv_context *verbs;
 	struct share_qp_view view;
 	struct share_ring sq;
 	struct share_ring rq;

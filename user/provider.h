@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <infiniband/verbs.h>
 
+struct share_av;
 struct share_ring;
 
 /*
@@ -22,6 +23,8 @@ struct share_ring;
  * @cqe_bytes: of a completion
  * @check_send: would write_send() take it? EINVAL, EOPNOTSUPP. @length: sum of
  *	its SGEs
+ * @fill_av: what a UD request says of its address; EOPNOTSUPP. @sgid: that of
+ *	@attr
  * @write_send, @write_recv: fill entry number @index; not published yet
  * @used: entries between @head and the device, masked
  * @publish: hand everything before @head to the device (store-release; the
@@ -41,9 +44,11 @@ struct share_provider {
 	size_t cqe_bytes;
 	int (*check_send)(const struct ibv_send_wr *wr, uint32_t qp_type,
 			  uint64_t length);
+	int (*fill_av)(struct share_av *av, const struct ibv_ah_attr *attr,
+		       const struct ibv_gid_entry *sgid);
 	void (*write_send)(const struct share_ring *ring, uint32_t index,
-			   const struct ibv_send_wr *wr, uint64_t cookie,
-			   int signaled, uint32_t length);
+			   const struct ibv_send_wr *wr, uint32_t qp_type,
+			   uint64_t cookie, int signaled, uint32_t length);
 	void (*write_recv)(const struct share_ring *ring, uint32_t index,
 			   const struct ibv_recv_wr *wr, uint64_t cookie,
 			   uint32_t length);

@@ -9,13 +9,17 @@
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <rdma/ib_user_ioctl_verbs.h>
 #include <rdma/ib_user_verbs.h>
 #include <rdma/rdma_user_rxe.h>
+#include "ah.h"
 #include "control.h"
 #include "provider.h"
 #include "ring.h"
 
+/* of queue pair numbers */
+#define MAX_QPN 0xffffffu
 #define MAX_MESSAGE (1u << 31)
 #define SEND_FLAGS                                                 \
 	(IBV_SEND_FENCE | IBV_SEND_SIGNALED | IBV_SEND_SOLICITED | \
@@ -94,7 +98,66 @@ static int rxe_check_send(const struct ibv_send_wr *wr, uint32_t qp_type,
 {
 	if (wr->send_flags & ~SEND_FLAGS || length > MAX_MESSAGE)
 		return EINVAL;
+	if (qp_type == IBV_QPT_UD) {
+		if (wr->wr.ud.remote_qpn > MAX_QPN)
+			return EINVAL;
+		return wr->opcode == IBV_WR_SEND ||
+				       wr->opcode == IBV_WR_SEND_WITH_IMM
+			       ? 0
+			       : EINVAL;
+	}
 	return check_opcode(wr, qp_type, length);
+}
+
+_Static_assert(sizeof(struct rxe_av) <= sizeof(struct share_av), "it fits");
+
+static int is_v4(const union ibv_gid *gid)
+{
+	static const uint8_t prefix[12] = { [10] = 0xff, [11] = 0xff };
+
+	return !memcmp(gid->raw, prefix, sizeof(prefix));
+}
+
+/* The device looks at family and address only. */
+static void fill_ip(struct sockaddr_in6 *to, const union ibv_gid *gid)
+{
+	struct sockaddr_in *v4 = (struct sockaddr_in *)to;
+
+	if (is_v4(gid)) {
+		v4->sin_family = AF_INET;
+		memcpy(&v4->sin_addr, gid->raw + 12, sizeof(v4->sin_addr));
+	} else {
+		to->sin6_family = AF_INET6;
+		memcpy(&to->sin6_addr, gid->raw, sizeof(to->sin6_addr));
+	}
+}
+
+static int rxe_fill_av(struct share_av *result, const struct ibv_ah_attr *attr,
+		       const struct ibv_gid_entry *sgid)
+{
+	struct rxe_av av = { .port_num = attr->port_num };
+
+	if (sgid->gid_type != IBV_GID_TYPE_ROCE_V2)
+		return EOPNOTSUPP;
+	av.network_type = is_v4(&sgid->gid) ? RXE_NETWORK_TYPE_IPV4 : RXE_NETWORK_TYPE_IPV6;
+	memcpy(av.grh.dgid.raw, attr->grh.dgid.raw, sizeof(av.grh.dgid.raw));
+	av.grh.flow_label = attr->grh.flow_label;
+	av.grh.sgid_index = attr->grh.sgid_index;
+	av.grh.hop_limit = attr->grh.hop_limit;
+	av.grh.traffic_class = attr->grh.traffic_class;
+	fill_ip(&av.sgid_addr._sockaddr_in6, &sgid->gid);
+	fill_ip(&av.dgid_addr._sockaddr_in6, &attr->grh.dgid);
+	memcpy(result, &av, sizeof(av));
+	return 0;
+}
+
+/* No number of a handle: the device takes the address from here. */
+static void fill_ud(struct rxe_send_wqe *wqe, const struct ibv_send_wr *wr)
+{
+	wqe->wr.wr.ud.remote_qpn = wr->wr.ud.remote_qpn;
+	wqe->wr.wr.ud.remote_qkey = wr->wr.ud.remote_qkey;
+	memcpy(&wqe->wr.wr.ud.av, share_av_of(wr->wr.ud.ah),
+	       sizeof(wqe->wr.wr.ud.av));
 }
 
 static void fill_remote(struct rxe_send_wqe *wqe, const struct ibv_send_wr *wr)
@@ -154,8 +217,8 @@ static void fill_inline(struct rxe_dma_info *dma, const struct ibv_send_wr *wr,
 }
 
 static void rxe_write_send(const struct share_ring *ring, uint32_t index,
-			   const struct ibv_send_wr *wr, uint64_t cookie,
-			   int signaled, uint32_t length)
+			   const struct ibv_send_wr *wr, uint32_t qp_type,
+			   uint64_t cookie, int signaled, uint32_t length)
 {
 	struct rxe_send_wqe *wqe = entry_of(ring, index);
 
@@ -168,7 +231,10 @@ static void rxe_write_send(const struct share_ring *ring, uint32_t index,
 	if (wr->opcode == IBV_WR_SEND_WITH_IMM ||
 	    wr->opcode == IBV_WR_RDMA_WRITE_WITH_IMM)
 		wqe->wr.ex.imm_data = wr->imm_data;
-	fill_remote(wqe, wr);
+	if (qp_type == IBV_QPT_UD)
+		fill_ud(wqe, wr);
+	else
+		fill_remote(wqe, wr);
 	if (wr->send_flags & IBV_SEND_INLINE)
 		fill_inline(&wqe->dma, wr, length);
 	else
@@ -263,6 +329,7 @@ const struct share_provider share_provider_rxe = {
 	.recv_bytes = rxe_recv_bytes,
 	.cqe_bytes = sizeof(struct ib_uverbs_wc),
 	.check_send = rxe_check_send,
+	.fill_av = rxe_fill_av,
 	.write_send = rxe_write_send,
 	.write_recv = rxe_write_recv,
 	.used = rxe_used,

@@ -77,6 +77,7 @@ static int qp_attach(struct share_qp *qp)
 	if (ret)
 		return share_error(ret, "the queue pair does not fit the control"
 					" segment");
+	qp->path.verbs = ctx->fake;
 	qp->ibv.state = share_qp_state(&qp->path);
 	qp->cap = (struct ibv_qp_cap){
 		.max_send_wr = attr->sq_entries ? attr->sq_entries - 1 : 0,
@@ -148,9 +149,10 @@ static int qp_check(struct share_pd *pd, const struct ibv_qp_init_attr *init)
 
 	if (ret)
 		return ret;
-	if (init->qp_type != IBV_QPT_RC && init->qp_type != IBV_QPT_UC)
-		return share_error(EOPNOTSUPP, "queue pairs of type RC and UC"
-					       " can be shared");
+	if (init->qp_type != IBV_QPT_RC && init->qp_type != IBV_QPT_UC &&
+	    init->qp_type != IBV_QPT_UD)
+		return share_error(EOPNOTSUPP, "queue pairs of type RC, UC and"
+					       " UD can be shared");
 	if (init->srq)
 		return share_error(EOPNOTSUPP, "a shared queue pair has a"
 					       " receive queue of its own: srq"

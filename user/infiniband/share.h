@@ -508,8 +508,8 @@ int ibv_share_destroy_cq(struct ibv_cq *cq);
 /**
  * ibv_share_create_qp - make a shared queue pair
  * @pd: a PD of ibv_share_alloc_pd()
- * @init_attr: as for ibv_create_qp(): shared CQs, type RC or UC, no SRQ; cap
- *	is updated
+ * @init_attr: as for ibv_create_qp(): shared CQs, type RC, UC or UD, no SRQ;
+ *	cap is updated
  *
  * Return: the QP, exported as "qp0", "qp1" and so on, to be destroyed with
  * ibv_share_destroy_qp(); NULL and errno.
@@ -527,6 +527,32 @@ struct ibv_qp *ibv_share_create_qp(struct ibv_pd *pd,
  * Return: 0 or an errno value.
  */
 int ibv_share_destroy_qp(struct ibv_qp *qp);
+
+/**
+ * ibv_share_create_ah - make an address handle for shared UD queue pairs
+ * @pd: a shared PD
+ * @attr: as for ibv_create_ah(); is_global has to be set
+ *
+ * For requests of this process, which carry the address themselves: each
+ * process makes its own. A handle of ibv_create_ah() is refused with EINVAL by
+ * ibv_post_send(). As ever, rxe drops a datagram that is longer than the MTU.
+ *
+ * Return: the handle, to be destroyed with ibv_share_destroy_ah() when no
+ * request that names it is posted any more; NULL and errno: EINVAL if @attr has
+ * no GRH or there is no such port or GID.
+ */
+struct ibv_ah *ibv_share_create_ah(struct ibv_pd *pd,
+				   struct ibv_ah_attr *attr);
+
+/**
+ * ibv_share_destroy_ah - free an address handle
+ * @ah: of ibv_share_create_ah()
+ *
+ * What was posted with it goes on.
+ *
+ * Return: 0, or EINVAL if it is another one's.
+ */
+int ibv_share_destroy_ah(struct ibv_ah *ah);
 
 /**
  * ibv_share_modify_qp - change state or attributes of a shared queue pair

@@ -115,7 +115,7 @@ static int send_entries(void)
 	memset(queue->data, 0xff, ENTRIES << LOG2);
 	CHECK(!share_ring_attach(&ring, rxe, queue, bytes,
 				 rxe->send_bytes(2, 16)));
-	rxe->write_send(&ring, 3 + ENTRIES, &wr, 42, 0, 16);
+	rxe->write_send(&ring, 3 + ENTRIES, &wr, IBV_QPT_RC, 42, 0, 16);
 	wqe = entry(3);
 	CHECK(wqe->wr.wr_id == 42 && wqe->wr.opcode == IBV_WR_RDMA_WRITE_WITH_IMM);
 	CHECK(wqe->wr.send_flags == IBV_SEND_FENCE);
@@ -126,7 +126,7 @@ static int send_entries(void)
 	CHECK(!wqe->mask && !wqe->first_psn && !wqe->has_rd_atomic);
 	wr.send_flags = IBV_SEND_INLINE;
 	wr.opcode = IBV_WR_SEND;
-	rxe->write_send(&ring, 4, &wr, 43, 1, 16);
+	rxe->write_send(&ring, 4, &wr, IBV_QPT_RC, 43, 1, 16);
 	wqe = entry(4);
 	CHECK(wqe->wr.send_flags == (IBV_SEND_INLINE | IBV_SEND_SIGNALED));
 	CHECK(!memcmp(wqe->dma.inline_data, data, 16) && !wqe->wr.ex.imm_data);
@@ -137,7 +137,7 @@ static int send_entries(void)
 	wr.wr.atomic.rkey = 11;
 	wr.send_flags = 0;
 	wr.num_sge = 1;
-	rxe->write_send(&ring, 5, &wr, 44, 1, 8);
+	rxe->write_send(&ring, 5, &wr, IBV_QPT_RC, 44, 1, 8);
 	wqe = entry(5);
 	CHECK(wqe->wr.wr.atomic.compare_add == 9 &&
 	      wqe->wr.wr.atomic.swap == 10 && wqe->wr.wr.atomic.rkey == 11 &&
