@@ -287,6 +287,8 @@ enum share_gate_phase {
  * @server_generation: of that slot; stored last
  * @changes: count of reports and leavings; a futex of the server
  * @reported: sum of the receives that were reported in this round
+ * @replaced: workers that have died after they had reported in this round, and
+ *	whose slot another worker has got since
  * @arrived: for each slot the generation of the process that reported in this
  *	round and has not left; 0: none
  */
@@ -296,6 +298,7 @@ struct share_gate {
 	uint32_t server_generation;
 	uint32_t changes SHARE_ALIGNED;
 	uint32_t reported;
+	uint32_t replaced;
 	uint32_t arrived[SHARE_MAX_SLOTS] SHARE_ALIGNED;
 };
 

@@ -69,6 +69,7 @@ void share_gate_begin(struct share_qp_path *path)
 	for (i = 0; i < SHARE_MAX_SLOTS; i++)
 		share_store(&gate->arrived[i], 0);
 	share_store(&gate->reported, 0);
+	share_store(&gate->replaced, 0);
 	share_store_release(&gate->state,
 			    share_gate_state(round, SHARE_GATE_POST));
 	wake(&gate->state);
@@ -130,11 +131,11 @@ void share_gate_peek(const struct share_qp_path *path,
 
 	count->round = share_gate_round(state);
 	count->phase = share_gate_phase(state);
-	count->workers = 0;
+	count->dead = share_load(&gate->replaced);
+	count->workers = count->dead;
 	for (i = 0; i < SHARE_MAX_SLOTS; i++)
 		count->workers += !!share_load(&gate->arrived[i]);
 	count->reported = share_load(&gate->reported);
-	count->dead = 0;
 	count->receives = share_gate_outstanding(&path->view.body->recv,
 						 path->view.attr.rq_entries);
 }
@@ -159,6 +160,7 @@ int share_gate_report(struct share_qp_path *path, uint32_t receives)
 	struct share_gate *gate = share_gate_of(path);
 	uint32_t state = share_load_acquire(&gate->state);
 	uint32_t mine = share_load(&path->gate_round);
+	uint32_t before;
 
 	if (share_control_qp_live(path->control, &path->view))
 		return ENOLINK;
@@ -167,7 +169,10 @@ int share_gate_report(struct share_qp_path *path, uint32_t receives)
 		return ECONNRESET;
 	share_store(&path->gate_round, share_gate_round(state));
 	__atomic_fetch_add(&gate->reported, receives, __ATOMIC_RELAXED);
-	share_store_release(&gate->arrived[me->slot], me->generation);
+	before = __atomic_exchange_n(&gate->arrived[me->slot], me->generation,
+				     __ATOMIC_ACQ_REL);
+	if (before && before != me->generation)
+		__atomic_fetch_add(&gate->replaced, 1, __ATOMIC_RELAXED);
 	tell_server(gate);
 	return 0;
 }

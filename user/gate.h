@@ -54,7 +54,7 @@ int share_gate_wait(struct share_qp_path *path, enum share_gate_phase phase,
 int share_gate_report(struct share_qp_path *path, uint32_t receives);
 void share_gate_leave(struct share_qp_path *path);
 
-/* The second leaves @dead at 0 and makes no system call. */
+/* The second makes no system call and does not know of all @dead. */
 void share_gate_count(const struct share_qp_path *path,
 		      struct share_gate_count *count);
 void share_gate_peek(const struct share_qp_path *path,

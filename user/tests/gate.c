@@ -201,6 +201,30 @@ static int dead_worker(void)
 	return teardown();
 }
 
+/* The dead one counts on when a new process has got its slot. */
+static int slot_given_away(void)
+{
+	struct share_gate_count count;
+	struct node heir;
+	uint64_t buffer;
+
+	CHECK(setup() && to(IBV_QPS_INIT));
+	CHECK(!bed_recv(&worker, 1, &buffer));
+	CHECK(!share_gate_report(&worker.qp, 1));
+	CHECK(bed_join(&bed, &heir, 1, 2));
+	CHECK(!share_gate_collect(&server.qp, 1, 1, LONG));
+	CHECK(!bed_recv(&heir, 2, &buffer));
+	CHECK(!share_gate_report(&heir.qp, 1) && !share_gate_report(&heir.qp, 1));
+	CHECK(!share_gate_collect(&server.qp, 2, 2, LONG));
+	share_gate_count(&server.qp, &count);
+	CHECK(count.workers == 2 && count.dead == 1 && count.reported == 3);
+	bed_leave(&heir);
+	CHECK(to(IBV_QPS_ERR) && reset() && to(IBV_QPS_INIT));
+	share_gate_count(&server.qp, &count);
+	CHECK(count.workers == 0 && count.dead == 0 && count.reported == 0);
+	return teardown();
+}
+
 static int drain(void)
 {
 	uint64_t buffer;
@@ -317,6 +341,7 @@ int main(void)
 		TEST(wait_for_open),
 		TEST(dead_server),
 		TEST(dead_worker),
+		TEST(slot_given_away),
 		TEST(drain),
 		TEST(drain_dead_worker),
 		TEST(threads),
