@@ -135,6 +135,9 @@ int share_control_cq_live(const struct share_control *control,
 			  const struct share_cq_view *view);
 int share_control_qp_live(const struct share_control *control,
 			  const struct share_qp_view *view);
+/* Is its entry free, or somebody else's by now? */
+int share_control_qp_deleted(const struct share_control *control,
+			     const struct share_qp_view *view);
 
 struct share_control_header *
 share_control_header(const struct share_control *control);

@@ -171,6 +171,8 @@ struct share_completion {
  * @producer: free running; written under the lock of the CQ
  * @lock: serializes the threads of the slot's process
  * @consumer: free running; written under @lock
+ * @looking: threads of the slot's process that look at the ring without the
+ *	lock of the CQ, see glance.c
  * @quota: requests of the slot that are outstanding or in the mailbox, at most
  *	as many as the CQ has credits, so that the mailbox always has room
  * @armed: enum share_armed
@@ -180,6 +182,7 @@ struct share_mailbox {
 	uint32_t producer SHARE_ALIGNED;
 	uint32_t lock SHARE_ALIGNED;
 	uint32_t consumer;
+	uint32_t looking;
 	uint32_t quota SHARE_ALIGNED;
 	uint32_t armed SHARE_ALIGNED;
 	uint32_t async;

@@ -12,6 +12,7 @@
 #include <rdma/ib_user_verbs.h>
 #include "error.h"
 #include "event.h"
+#include "glance.h"
 #include "share_priv.h"
 
 /* A hostile process can make more as fast as we read. */
@@ -32,10 +33,8 @@ static struct share_cq *next_cq(struct ibv_share_context *ctx,
 
 static int has_work(const struct share_cq *cq, int channel)
 {
-	const struct share_ring *ring = &cq->path.ring;
-
 	return cq->ibv.channel && cq->ibv.channel->fd == channel &&
-	       ring->base && !ring->provider->cq_empty(ring);
+	       cq->path.ring.base && !share_glance_empty(&cq->path);
 }
 
 /* A CQ that was made after our bundle had been sent. */

@@ -9,6 +9,7 @@
 #include <infiniband/verbs.h>
 #include "control.h"
 #include "directory.h"
+#include "glance.h"
 
 static int is_power_of_two(uint32_t n)
 {
@@ -151,6 +152,16 @@ int share_control_qp_live(const struct share_control *control,
 {
 	return entry_live(&share_control_qps(control)[view->index],
 			  view->generation);
+}
+
+int share_control_qp_deleted(const struct share_control *control,
+			     const struct share_qp_view *view)
+{
+	const struct share_entry *entry =
+		&share_control_qps(control)[view->index];
+
+	return share_load_acquire(&entry->state) == SHARE_ENTRY_FREE ||
+	       share_load(&entry->generation) != view->generation;
 }
 
 static uint64_t round_up(uint64_t n)
@@ -303,7 +314,10 @@ static void end_cq(struct share_control *control,
 		share_store_release(state, SHARE_ENTRY_LOST);
 		return;
 	}
-	share_store_release(state, SHARE_ENTRY_FREE);
+	/* not given away again while somebody looks at the ring */
+	share_store(state, SHARE_ENTRY_LOST);
+	if (!share_glance_wait(control, view))
+		share_store_release(state, SHARE_ENTRY_FREE);
 	share_unlock(&view->body->lock, &control->me);
 }
 

@@ -24,7 +24,8 @@ static const struct {
 	{ EPROTONOSUPPORT, "module ib_uverbs_share was loaded after this device"
 			   " had been registered, or is older than this library:"
 			   " make the device anew (rdma link delete and add, or"
-			   " unbind and bind its driver)" },
+			   " unbind and bind its driver); or its provider uses"
+			   " the same object ids, see dmesg: it cannot share" },
 	{ EOPNOTSUPP, "not possible with this kind of device, object or kernel;"
 		      " see ibv-share devices" },
 	{ EACCES, "the grant or the file descriptor does not allow it: ask for"

@@ -18,6 +18,7 @@
 #include <rdma/ib_uverbs_share.h>
 #include "directory.h"
 #include "event.h"
+#include "glance.h"
 #include "mailbox.h"
 #include "provider.h"
 
@@ -107,11 +108,6 @@ void share_event_mailed(const struct share_control *control,
 	}
 }
 
-static int ring_empty(const struct share_cq_path *path)
-{
-	return path->ring.provider->cq_empty(&path->ring);
-}
-
 /* Pairs with the fence in share_event_unlocked(). */
 static void refuse(const struct share_cq_path *path)
 {
@@ -135,7 +131,7 @@ void share_event_unlocked(const struct share_cq_path *path)
 	if (!share_load(refused) ||
 	    !__atomic_exchange_n(refused, 0, __ATOMIC_SEQ_CST))
 		return;
-	if (!path->ring.base || !ring_empty(path))
+	if (!path->ring.base || !share_glance_empty(path))
 		share_event_wake_all(path->control, &path->view);
 }
 
@@ -252,7 +248,7 @@ void share_event_dispatch(struct share_cq_path *path)
 			return;
 		if (arm_device(path) < 0)
 			break;
-		if (ring_empty(path)) {
+		if (share_glance_empty(path)) {
 			wake_solicited(path);
 			return;
 		}
@@ -268,7 +264,7 @@ void share_event_posted(struct share_cq_path *path)
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (!(share_load(armed_of(&path->view, slot)) & SHARE_ARMED_SOLICITED))
 		return;
-	if (arm_device(path) && path->ring.base && !ring_empty(path))
+	if (arm_device(path) && path->ring.base && !share_glance_empty(path))
 		share_event_dispatch(path);
 }
 
@@ -304,7 +300,7 @@ void share_event_recheck(struct share_cq_path *path)
 		if (!share_event_is_armed(&path->view, slot))
 			return;
 		if (!share_mailbox_empty(&path->view, slot) ||
-		    (path->ring.base && !ring_empty(path)) ||
+		    (path->ring.base && !share_glance_empty(path)) ||
 		    (!i && arm_device(path) < 0)) {
 			set_pending(&path->view, slot);
 			return;

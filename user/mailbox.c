@@ -232,6 +232,8 @@ static int reset_mailbox(struct share_control *control,
 	ret = share_lock(&box->lock, me);
 	if (!ret || ret == EOWNERDEAD) {
 		ret = hand_over(control, cq, &mail);
+		/* of the slot's former process, if it was killed there */
+		share_store(&box->looking, 0);
 		share_unlock(&box->lock, me);
 	}
 	share_unlock(&cq->body->lock, me);

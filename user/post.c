@@ -84,6 +84,11 @@ static int begin(struct posting *p)
 	ret = share_lock(&wq->lock, &control->me);
 	if (ret && ret != EOWNERDEAD)
 		return ret;
+	/* before anything looks at the ring, which may have been taken away */
+	if (share_control_qp_live(control, &p->path->view)) {
+		share_unlock(&wq->lock, &control->me);
+		return ENOLINK;
+	}
 	p->head = share_load(&wq->head);
 	p->first = p->head;
 	if (ret == EOWNERDEAD) {
@@ -92,15 +97,10 @@ static int begin(struct posting *p)
 		p->ring->provider->publish(p->ring, p->head);
 		p->repaired = 1;
 	}
-	if (share_control_qp_live(control, &p->path->view))
-		ret = ENOLINK;
-	else if (!state_allows(share_load(&p->path->view.body->state),
-			       p->direction))
-		ret = EINVAL;
-	else
+	if (state_allows(share_load(&p->path->view.body->state), p->direction))
 		return 0;
 	share_unlock(&wq->lock, &control->me);
-	return ret;
+	return EINVAL;
 }
 
 /*

@@ -75,6 +75,13 @@ int share_qp_set_state(struct share_qp_path *path, enum ibv_qp_state state);
 int share_qp_begin_reset(struct share_qp_path *path);
 
 /*
+ * The exporter only, before the kernel's QP is revoked: from now on nobody
+ * touches the rings, whoever posts gets ENOLINK. ETIMEDOUT: but for a stopped
+ * process that is in the middle of a post.
+ */
+int share_qp_begin_delete(struct share_qp_path *path);
+
+/*
  * The exporter only, after the kernel's QP was destroyed (or revoked): as RESET,
  * then frees the directory entry. Always succeeds in that nobody can post any
  * more; ETIMEDOUT: the entry cannot be used again.

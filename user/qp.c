@@ -313,7 +313,7 @@ static int qp_destroy(struct share_qp *qp)
 	struct ibv_share_context *ctx = qp->obj.ctx;
 	int ret;
 
-	share_qp_begin_reset(&qp->path);
+	share_qp_begin_delete(&qp->path);
 	share_object_drop(&qp->obj);
 	ret = share_destroy_qp(&ctx->file, qp->handle);
 	if (ret)

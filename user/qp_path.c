@@ -115,6 +115,17 @@ int share_qp_begin_reset(struct share_qp_path *path)
 	return 0;
 }
 
+int share_qp_begin_delete(struct share_qp_path *path)
+{
+	int ret = lock_both(path);
+
+	share_store(&path->view.body->state, IBV_QPS_RESET);
+	share_control_del_qp(path->control, path->view.index, 0);
+	if (!ret)
+		unlock_both(path);
+	return ret;
+}
+
 /* @kicks: of the send CQ, of the receive CQ */
 static int retire_both(struct share_qp_path *path, struct share_kicks *kicks)
 {
@@ -192,7 +203,7 @@ int share_qp_path_delete(struct share_qp_path *path)
 	struct share_kicks kicks[2] = { { .num = 0 }, { .num = 0 } };
 	int ret;
 
-	if (share_control_qp_live(path->control, &path->view))
+	if (share_control_qp_deleted(path->control, &path->view))
 		return ENOLINK;
 	share_control_del_qp(path->control, path->view.index, 0);
 	ret = lock_both(path);

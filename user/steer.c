@@ -15,6 +15,7 @@
 #include <string.h>
 #include <rdma/ib_uverbs_share.h>
 #include "event.h"
+#include "glance.h"
 #include "mailbox.h"
 #include "provider.h"
 #include "shadow.h"
@@ -284,8 +285,7 @@ static int lock_ring(struct share_cq_path *path)
 static int nothing_there(const struct share_cq_path *path)
 {
 	return share_mailbox_empty(&path->view, path->control->me.slot) &&
-	       (!path->ring.base ||
-		path->ring.provider->cq_empty(&path->ring));
+	       (!path->ring.base || share_glance_empty(path));
 }
 
 int share_poll(struct share_cq_path *path, int num_entries, struct ibv_wc *wc)
