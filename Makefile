@@ -10,6 +10,7 @@ DESTDIR ?=
 B := $(CURDIR)/build
 MODDIR = $(B)/kernel-$(KERNEL)/kernel
 KO = $(MODDIR)/ib_uverbs_share.ko
+PROVIDER = $(B)/kernel-$(KERNEL)/selftests/provider
 VM = scripts/vm/run --kernel $(KERNEL) --ko $(KO)
 
 .PHONY: all help setup modules lib selftests demo check lint format hosttests vm vmtest bench install \
@@ -25,8 +26,9 @@ setup: ## install what is missing on this machine, fetch the kernels (once)
 	@scripts/setup
 
 modules: setup ## build ib_uverbs_share.ko for KERNEL in build/kernel-KERNEL/
-	@scripts/mirror $(B)/kernel-$(KERNEL) kernel include
+	@scripts/mirror $(B)/kernel-$(KERNEL) kernel include selftests/provider
 	+@$(MAKE) -C "$$(scripts/kernel $(KERNEL) KDIR)" M=$(MODDIR) modules
+	+@$(MAKE) -C "$$(scripts/kernel $(KERNEL) KDIR)" M=$(PROVIDER) modules
 
 lib: setup ## build libibvshare and its tools in build/user/
 	+@$(MAKE) -C user O=$(B)/user

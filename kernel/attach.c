@@ -69,8 +69,12 @@ static bool ids_taken(const struct uapi_definition *def)
 			if (ids_taken(def->chain))
 				return true;
 			break;
-		case UAPI_DEF_OBJECT_START:
 		case UAPI_DEF_CHAIN_OBJ_TREE:
+			if (def->chain_obj_tree &&
+			    is_our_id(def->chain_obj_tree->id))
+				return true;
+			break;
+		case UAPI_DEF_OBJECT_START:
 			if (is_our_id(def->object_start.object_id))
 				return true;
 			break;

@@ -8,12 +8,14 @@
 
 #include "share_test.h"
 
+uint32_t call_driver = RDMA_DRIVER_RXE;
+
 void call_init(struct call *call, uint16_t object, uint16_t method)
 {
 	memset(call, 0, sizeof(*call));
 	call->hdr.object_id = object;
 	call->hdr.method_id = method;
-	call->hdr.driver_id = RDMA_DRIVER_RXE;
+	call->hdr.driver_id = call_driver;
 }
 
 static struct ib_uverbs_attr *put(struct call *call, uint16_t id)

@@ -207,6 +207,19 @@ long pinned_kb(void)
 	return kb;
 }
 
+/* who holds our module, -1 if it is not loaded */
+long module_refs(void)
+{
+	FILE *f = fopen("/sys/module/ib_uverbs_share/refcnt", "re");
+	long refs = -1;
+
+	if (f && fscanf(f, "%ld", &refs) != 1)
+		refs = -1;
+	if (f)
+		fclose(f);
+	return refs;
+}
+
 bool is_kernel_at_least(unsigned int major, unsigned int minor)
 {
 	unsigned int have_major = 0, have_minor = 0;

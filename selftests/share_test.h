@@ -46,6 +46,9 @@ struct call {
 	struct ib_uverbs_attr attr[24];
 };
 
+/* enum rdma_driver_id of the device; uverbs wants to be told */
+extern uint32_t call_driver;
+
 void call_init(struct call *call, uint16_t object, uint16_t method);
 struct ib_uverbs_attr *put_in(struct call *call, uint16_t id, const void *data, uint16_t len);
 struct ib_uverbs_attr *put_u32(struct call *call, uint16_t id, uint32_t value);
@@ -280,6 +283,7 @@ unsigned int event_count(int fd);
 bool read_resources(const char *dev, char *line, int size);
 long count_objects(const char *dev, const char *type);
 long pinned_kb(void);
+long module_refs(void);
 bool is_kernel_at_least(unsigned int major, unsigned int minor);
 
 #endif /* SHARE_TEST_H */
