@@ -6,6 +6,8 @@
  * closed, and a grant, an import or a mapping is as good as an open context:
  * it must wait for them, and must not wait any longer.
  */
+#include <fcntl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "kselftest_harness.h"
@@ -36,6 +38,12 @@ static bool is_deleted(FIXTURE_DATA(removal) *self)
 
 	return waitpid(self->del.pid, &status, WNOHANG) == self->del.pid && WIFEXITED(status) &&
 	       !WEXITSTATUS(status);
+}
+
+/* whoever keeps the device keeps our module; rxe0 does so, too */
+static bool module_is_held(void)
+{
+	return syscall(SYS_delete_module, "ib_uverbs_share", O_NONBLOCK) && errno == EWOULDBLOCK;
 }
 
 /* uverbs has taken the device away and waits for those who have it open */
@@ -89,6 +97,7 @@ TEST_F(removal, waits_for_the_importer)
 	endpoint_close(&self->ep);
 	EXPECT_TRUE(wait_for(do_arm(self->fd, self->import.handle, 0) == ENOLINK));
 	EXPECT_FALSE(is_deleted(self));
+	EXPECT_TRUE(module_is_held());
 	close(self->fd);
 	EXPECT_TRUE(wait_for(is_deleted(self)));
 }
@@ -99,6 +108,7 @@ TEST_F(removal, waits_for_the_grant)
 	test_arm(self->fd, self->import.handle, 0);
 	close(self->fd);
 	EXPECT_FALSE(is_deleted(self));
+	EXPECT_TRUE(module_is_held());
 	EXPECT_TRUE(fdinfo_has(self->export.grant, "share-state:\tlive"));
 	close(self->export.grant);
 	EXPECT_TRUE(wait_for(is_deleted(self)));
@@ -114,6 +124,7 @@ TEST_F(removal, waits_for_the_mapping)
 	endpoint_close(&self->ep);
 	close(self->fd);
 	EXPECT_FALSE(is_deleted(self));
+	EXPECT_TRUE(module_is_held());
 	EXPECT_NE(0, ((struct rxe_queue_buf *)map)->index_mask);
 	munmap(map, PAGE);
 	EXPECT_TRUE(wait_for(is_deleted(self)));
@@ -129,6 +140,7 @@ TEST_F(removal, waits_for_the_grant_of_a_dead_share)
 	endpoint_close(&self->ep);
 	close(self->fd);
 	EXPECT_FALSE(is_deleted(self));
+	EXPECT_TRUE(module_is_held());
 	EXPECT_TRUE(is_hung_up(self->export.grant));
 	import = IMPORT_OF(self->export.grant);
 	test_err_import(ENOLINK, other, &import);
