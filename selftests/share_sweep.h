@@ -25,6 +25,7 @@ enum kind {
 	SEGMENTS, /* array of structs */
 	OUT,
 	OUT_STRUCT, /* may be longer */
+	OUT_FD, /* descriptor of a new grant */
 	KINDS, /* end of a table */
 };
 

@@ -74,6 +74,9 @@
  * EFAULT           an address that is not mapped as the call requires
  * ENOSPC           all slots are taken
  * ENOMEM           out of memory, or over RLIMIT_MEMLOCK
+ * EMFILE, ENFILE   no file descriptor is free for the grant
+ * ETIMEDOUT,       MODIFY_QP: no way to the peer's address, as
+ * ENETUNREACH      ibv_modify_qp() says it
  * EIO              the device is being removed
  * ================ =========================================================
  */
