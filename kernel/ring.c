@@ -5,8 +5,8 @@
  * Rings of QPs, CQs and SRQs in other address spaces. The exporter has them
  * mapped through its uverbs file. Those pages are ordinary ones with a
  * reference count: EXPORT takes a reference each, page faults on a mapping of
- * a grant hand them out. They outlive the object; revocation takes the
- * mappings away.
+ * a grant hand them out, without a reference. They outlive the object;
+ * revocation takes the mappings away.
  */
 #include <linux/mm.h>
 #include <linux/overflow.h>
@@ -189,8 +189,8 @@ static vm_fault_t share_ring_fault(struct vm_fault *vmf)
 	/* mmap() let only whole rings through and VM_DONTEXPAND keeps it so */
 	mutex_lock(&rings->lock);
 	if (!rings->gone && p < ring->npages)
-		ret = vmf_insert_page(vmf->vma, vmf->address & PAGE_MASK,
-				      ring->pages[p]);
+		ret = vmf_insert_pfn(vmf->vma, vmf->address & PAGE_MASK,
+				     page_to_pfn(ring->pages[p]));
 	mutex_unlock(&rings->lock);
 	return ret;
 }
@@ -227,7 +227,12 @@ int share_ring_mmap(struct file *file, struct vm_area_struct *vma)
 				    "mmap: the %s is not shared any more",
 				    grant->share->kind->name);
 
-	vm_flags_mod(vma, VM_DONTEXPAND | VM_DONTDUMP | VM_MIXEDMAP,
+	/*
+	 * Nothing may pin the pages (a region, direct I/O, a pipe): who had
+	 * them that way would write to the ring after revocation. The grant,
+	 * which the mapping holds, keeps them.
+	 */
+	vm_flags_mod(vma, VM_DONTEXPAND | VM_DONTDUMP | VM_PFNMAP | VM_IO,
 		     VM_MAYEXEC);
 	vma->vm_ops = &share_ring_vm_ops;
 	return 0;

@@ -5,8 +5,10 @@
  * Rings in the address space of an importer: mapped through a grant, and taken
  * away when the share dies.
  */
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <sys/uio.h>
 
 #include "kselftest_harness.h"
 #include "share_test.h"
@@ -205,6 +207,28 @@ TEST_F(rings, revoke_takes_away)
 	/* the exporter still has its own, and the others have theirs */
 	EXPECT_EQ(0, touch((char *)self->ep.cq.ring.buf));
 	EXPECT_EQ(0, map_err(self->of_qp.grant, 0, self->segs[0].length, RW, MAP_SHARED));
+}
+
+/* what is pinned cannot be taken away, so nobody may pin it */
+TEST_F(rings, cannot_be_pinned)
+{
+	uint64_t length = self->cq_seg.length;
+	char *at = map(self->of_cq.grant, IB_UVERBS_SHARE_RING_CQ, length);
+	struct iovec iov = { .iov_base = at, .iov_len = PAGE };
+	struct ib_uverbs_reg_mr_resp mr;
+	int pipefd[2];
+
+	ASSERT_NE(MAP_FAILED, at);
+	EXPECT_EQ(0, touch(at));
+	EXPECT_EQ(EFAULT, mr_reg(self->ep.fd, self->ep.pd, at, PAGE, ACCESS_ALL, &mr));
+	EXPECT_EQ(EFAULT, mr_reg(self->ep.fd, self->ep.pd, at, PAGE, 0, &mr));
+	ASSERT_EQ(0, pipe(pipefd));
+	EXPECT_EQ(-1, vmsplice(pipefd[1], &iov, 1, SPLICE_F_NONBLOCK));
+	EXPECT_EQ(EFAULT, errno);
+	/* bytes may be copied */
+	EXPECT_EQ(PAGE, write(pipefd[1], at, PAGE));
+	close(pipefd[0]);
+	close(pipefd[1]);
 }
 
 static void touch_again(int sock, void *arg)

@@ -211,6 +211,8 @@ int channel_create(int fd, int *channel);
 int mw_alloc(int fd, uint32_t pd, uint32_t *rkey);
 int destroy(int fd, uint16_t object, uint32_t handle);
 long count_handles(int fd, uint16_t object);
+int mr_reg(int fd, uint32_t pd, const void *addr, uint64_t length, uint32_t access,
+	   struct ib_uverbs_reg_mr_resp *mr);
 int mr_rereg_access(int fd, uint32_t handle, uint32_t access);
 int qp_modify(int fd, uint32_t handle, const struct ib_uverbs_qp_attr *attr);
 int qp_query(int fd, uint32_t handle, struct ib_uverbs_query_qp_resp *resp);

@@ -91,6 +91,21 @@ int mw_alloc(int fd, uint32_t pd, uint32_t *rkey)
 	return err;
 }
 
+/* what ibv_reg_mr() does */
+int mr_reg(int fd, uint32_t pd, const void *addr, uint64_t length, uint32_t access,
+	   struct ib_uverbs_reg_mr_resp *mr)
+{
+	struct ib_uverbs_reg_mr in = {
+		.start = (uintptr_t)addr,
+		.length = length,
+		.hca_va = (uintptr_t)addr,
+		.pd_handle = pd,
+		.access_flags = access,
+	};
+
+	return write_cmd(fd, IB_USER_VERBS_CMD_REG_MR, &in, sizeof(in), mr, sizeof(*mr));
+}
+
 int mr_rereg_access(int fd, uint32_t handle, uint32_t access)
 {
 	struct ib_uverbs_rereg_mr in = {

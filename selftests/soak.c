@@ -264,19 +264,21 @@ static int touch(struct rxe_queue_buf *ring)
 
 static void use_ring(struct soak *soak, int fd)
 {
-	struct rxe_queue_buf *ring;
+	void *at = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, GRANT, RING_OFFSET);
+	struct rxe_queue_buf *ring = at;
 	int i;
 
-	ring = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, GRANT, RING_OFFSET);
 	if (!count(soak, "mmap", ring == MAP_FAILED ? errno : 0))
 		return;
 	for (i = 0; i < 10; i++) {
 		if (!count(soak, "touch", touch(ring)))
 			break;
-		if (madvise(ring, PAGE, MADV_DONTNEED))
-			count(soak, "madvise", EIO);
+		ring = mmap(at, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, GRANT,
+			    RING_OFFSET);
+		if (!count(soak, "mmap", ring == MAP_FAILED ? errno : 0))
+			break;
 	}
-	munmap(ring, PAGE);
+	munmap(at, PAGE);
 }
 
 static const struct race ring_race = {
@@ -343,6 +345,9 @@ static int disturb_kick(struct soak *soak, unsigned int round)
 	struct rxe_sge sge = { .addr = (uintptr_t)buffer, .length = sizeof(buffer) };
 	int err = endpoint_connect(&soak->ep, &soak->ep);
 
+	/* an error of the round before came late */
+	if (err == EINVAL)
+		return modify(soak, IBV_QPS_RESET);
 	/* with the wrong key: work that is flushed */
 	post_recv(soak->ep.qp.recv.buf, round, &sge);
 	post_send(soak->ep.qp.send.buf, round, &sge);
@@ -489,7 +494,9 @@ static void use_device(struct soak *soak, int fd)
 		err = do_export(own.ep.fd, &own.export);
 		import = IMPORT_OF(own.export.grant);
 		err = err ?: do_import(own.ep.fd, &import);
-		err = err ?: do_kick(own.ep.fd, import.handle, IB_UVERBS_SHARE_KICK_RECV);
+		/* the QP is in RESET */
+		if (!err && do_kick(own.ep.fd, import.handle, IB_UVERBS_SHARE_KICK_RECV) != EINVAL)
+			err = ENOEXEC;
 		if (own.export.grant >= 0)
 			close(own.export.grant);
 	}
@@ -498,10 +505,9 @@ static void use_device(struct soak *soak, int fd)
 		endpoint_close(&own.ep);
 }
 
-/* EINVAL: the kick of a QP in RESET */
 static const struct race device_race = {
 	.use = use_device,
-	.refused = { ENOENT, ENODEV, ENXIO, EIO, EINVAL },
+	.refused = { ENOENT, ENODEV, ENXIO, EIO },
 };
 
 static int shell(const char *command)
@@ -520,7 +526,6 @@ TEST_F_TIMEOUT(soak, all_against_link_delete, FOR_EVER)
 			"rdma link add rxe1 type rxe netdev v1 2>/dev/null")));
 	}
 	stop(&self->s);
-	self->s.done += self->s.refused;
 }
 
 TEST_HARNESS_MAIN
