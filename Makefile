@@ -6,6 +6,10 @@
 KERNEL ?= 6.1
 TESTS ?= *
 DESTDIR ?=
+# of make fuzz, soak
+CALLS ?= 1000000
+SEED ?=
+MINUTES ?= 10
 
 B := $(CURDIR)/build
 MODDIR = $(B)/kernel-$(KERNEL)/kernel
@@ -13,7 +17,7 @@ KO = $(MODDIR)/ib_uverbs_share.ko
 PROVIDER = $(B)/kernel-$(KERNEL)/selftests/provider
 VM = scripts/vm/run --kernel $(KERNEL) --ko $(KO)
 
-.PHONY: all help setup modules lib selftests demo check lint format hosttests vm vmtest bench install \
+.PHONY: all help setup modules lib selftests demo check lint format hosttests vm vmtest bench fuzz soak install \
 	modules_install clean
 
 all: modules lib ## build the module for KERNEL and the library
@@ -59,6 +63,14 @@ vmtest: modules selftests ## run the selftests that match TESTS in a VM with KER
 
 bench: modules selftests ## measure, in a VM with KERNEL
 	@scripts/bench $(KERNEL)
+
+fuzz: modules selftests ## CALLS random calls from SEED on, in a VM with KERNEL
+	@scripts/vmtest $(KERNEL) fuzz --results $(B)/results/fuzz-$(KERNEL) --slow 1000 \
+		--env FUZZ_CALLS=$(CALLS) --env FUZZ_SEED=$(SEED)
+
+soak: modules selftests ## use of shares against their end, MINUTES long, in a VM with KERNEL
+	@scripts/vmtest $(KERNEL) 'soak soak_rings' --results $(B)/results/soak-$(KERNEL) \
+		--slow 1000 --env SOAK_SECONDS=$$(($(MINUTES) * 60))
 
 install: lib ## install library, headers, tools and man pages below DESTDIR
 	+@$(MAKE) -C user O=$(B)/user DESTDIR=$(DESTDIR) install

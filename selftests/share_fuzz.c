@@ -73,10 +73,9 @@ struct fuzz_fd *fuzz_any_fd(struct fuzz *f, unsigned int classes)
 struct fuzz_handle *fuzz_put_handle(struct fuzz *f, unsigned int file, uint16_t type,
 				    uint32_t handle)
 {
-	struct fuzz_handle *slot;
+	unsigned int at = f->nhandles < FUZZ_HANDLES ? f->nhandles++ : fuzz_below(f, FUZZ_HANDLES);
+	struct fuzz_handle *slot = &f->handle[at];
 
-	slot = f->nhandles < FUZZ_HANDLES ? &f->handle[f->nhandles++] :
-					    &f->handle[fuzz_below(f, FUZZ_HANDLES)];
 	*slot = (struct fuzz_handle){ .file = file, .type = type, .handle = handle };
 	return slot;
 }

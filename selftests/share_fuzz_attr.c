@@ -124,9 +124,9 @@ static int any_fd(struct fuzz *f, enum kind kind)
 static uint64_t any_handle(struct fuzz *f, const struct table_attr *row)
 {
 	static const uint16_t objects[] = {
-		UVERBS_OBJECT_PD,  UVERBS_OBJECT_CQ,	   UVERBS_OBJECT_QP,
-		UVERBS_OBJECT_SRQ, UVERBS_OBJECT_MR,	   IB_UVERBS_OBJECT_SHARE,
-		UVERBS_OBJECT_QP,  IB_UVERBS_OBJECT_IMPORT
+		UVERBS_OBJECT_PD, UVERBS_OBJECT_CQ, UVERBS_OBJECT_QP,
+		UVERBS_OBJECT_SRQ, UVERBS_OBJECT_MR, IB_UVERBS_OBJECT_SHARE,
+		UVERBS_OBJECT_QP, IB_UVERBS_OBJECT_IMPORT
 	};
 	uint16_t type = row->what;
 

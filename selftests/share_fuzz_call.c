@@ -11,9 +11,28 @@
 
 /* the table of the header, and what the first three rows stand for */
 static const int documented[] = {
-	EPROTONOSUPPORT, EINVAL, ENOENT, EOPNOTSUPP, EBADF,  EBADFD, EACCES, EPERM,  EXDEV,  ENOLINK,
-	EBUSY,		 E2BIG,	 ERANGE, EOVERFLOW,  EFAULT, ENOSPC, ENOMEM, EMFILE, ENFILE, EIO,
-	ETIMEDOUT,	 ENETUNREACH,
+	EPROTONOSUPPORT,
+	EINVAL,
+	ENOENT,
+	EOPNOTSUPP,
+	EBADF,
+	EBADFD,
+	EACCES,
+	EPERM,
+	EXDEV,
+	ENOLINK,
+	EBUSY,
+	E2BIG,
+	ERANGE,
+	EOVERFLOW,
+	EFAULT,
+	ENOSPC,
+	ENOMEM,
+	EMFILE,
+	ENFILE,
+	EIO,
+	ETIMEDOUT,
+	ENETUNREACH,
 };
 
 static bool is_documented(int err)

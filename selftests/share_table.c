@@ -6,34 +6,34 @@
  */
 #include "share_table.h"
 
-#define METHOD(object_, name_, weight_, ...)                                                       \
-	{                                                                                 \
-		.name = #object_ "_" #name_,                                              \
-		.object = IB_UVERBS_OBJECT_##object_,                                     \
-		.method = IB_UVERBS_METHOD_##object_##_##name_,                           \
-		.weight = (weight_),                                                      \
-		.nattrs = sizeof((struct table_attr[]){ __VA_ARGS__ }) /                  \
-			  sizeof(struct table_attr),                                      \
-		.attr = { __VA_ARGS__ },                                                  \
+#define METHOD(object_, name_, weight_, ...)                             \
+	{                                                                \
+		.name = #object_ "_" #name_,                             \
+		.object = IB_UVERBS_OBJECT_##object_,                    \
+		.method = IB_UVERBS_METHOD_##object_##_##name_,          \
+		.weight = (weight_),                                     \
+		.nattrs = sizeof((struct table_attr[]){ __VA_ARGS__ }) / \
+			  sizeof(struct table_attr),                     \
+		.attr = { __VA_ARGS__ },                                 \
 	}
 
 #define ID(name_) IB_UVERBS_ATTR_##name_
 
-#define ATTR(id_, kind_, optional_, size_, what_)                                    \
-	{                                                                            \
+#define ATTR(id_, kind_, optional_, size_, what_)                                         \
+	{                                                                                 \
 		.id = ID(id_), .kind = (kind_), .optional = (optional_), .size = (size_), \
-		.what = (what_)                                                      \
+		.what = (what_)                                                           \
 	}
 #define MUST(id_, kind_, size_, what_) ATTR(id_, kind_, false, size_, what_)
 #define MAY(id_, kind_, size_, what_) ATTR(id_, kind_, true, size_, what_)
 
 /* the handle of an import of that kind */
-#define IMPORT_OF_A(method_, kind_)                           \
-	{                                                     \
-		.id = ID(IMPORT_##method_##_HANDLE),          \
-		.kind = HANDLE,                               \
-		.size = IB_UVERBS_SHARE_##kind_,              \
-		.what = IB_UVERBS_OBJECT_IMPORT               \
+#define IMPORT_OF_A(method_, kind_)                  \
+	{                                            \
+		.id = ID(IMPORT_##method_##_HANDLE), \
+		.kind = HANDLE,                      \
+		.size = IB_UVERBS_SHARE_##kind_,     \
+		.what = IB_UVERBS_OBJECT_IMPORT      \
 	}
 
 const struct table_method table_methods[] = {
@@ -54,7 +54,8 @@ const struct table_method table_methods[] = {
 	       MAY(SHARE_EXPORT_OBJECT, ANY_OBJECT, 0, 0),
 	       MUST(SHARE_EXPORT_CMD_FD, CMD_FD, 0, 0),
 	       MAY(SHARE_EXPORT_RIGHTS, FLAGS, 8, IB_UVERBS_SHARE_ALL_RIGHTS),
-	       MAY(SHARE_EXPORT_RINGS, SEGMENTS, sizeof(struct ib_uverbs_share_segment), 0),
+	       MAY(SHARE_EXPORT_RINGS, SEGMENTS, sizeof(struct ib_uverbs_share_segment),
+		   0),
 	       MAY(SHARE_EXPORT_MEM_FD, MEMORY, 0, 0),
 	       MAY(SHARE_EXPORT_MEM_OFFSET, VALUE, 8, VALUE_BYTES),
 	       MAY(SHARE_EXPORT_ACCESS, FLAGS, 8, ACCESS_ALL),
@@ -75,7 +76,8 @@ const struct table_method table_methods[] = {
 	       MUST(IMPORT_RELEASE_HANDLE, HANDLE, 0, IB_UVERBS_OBJECT_IMPORT)),
 	METHOD(IMPORT, KICK, 4,
 	       IMPORT_OF_A(KICK, QP),
-	       MUST(IMPORT_KICK_FLAGS, FLAGS, 8, IB_UVERBS_SHARE_KICK_SEND | IB_UVERBS_SHARE_KICK_RECV)),
+	       MUST(IMPORT_KICK_FLAGS, FLAGS, 8,
+		    IB_UVERBS_SHARE_KICK_SEND | IB_UVERBS_SHARE_KICK_RECV)),
 	METHOD(IMPORT, ARM, 3,
 	       IMPORT_OF_A(ARM, CQ),
 	       MAY(IMPORT_ARM_FLAGS, FLAGS, 8, IB_UVERBS_SHARE_ARM_SOLICITED)),
