@@ -71,6 +71,8 @@ static uint64_t any_value(struct fuzz *f, enum table_value what)
 		return PAGE * fuzz_below(f, 5);
 	case VALUE_IOVA:
 		return PAGE * fuzz_below(f, 1000);
+	case VALUE_ADDRESS:
+		return (uintptr_t)f->scratch + PAGE * fuzz_below(f, 17);
 	default:
 		return fuzz_one_in(f, 8) ? IB_UVERBS_SHARE_ALL_SLOTS : fuzz_below(f, 4);
 	}

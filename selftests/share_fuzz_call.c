@@ -112,19 +112,16 @@ static void spoil_header(struct fuzz *f, struct ib_uverbs_ioctl_hdr *hdr)
 }
 
 /* only an MR has memory, only some have rings: mostly do as the object wants */
-static bool is_wanted(struct fuzz *f, struct call *call, const struct table_attr *row)
+static bool is_wanted_by_export(struct fuzz *f, struct call *call, uint16_t id)
 {
 	struct ib_uverbs_attr *object = find_attr(call, IB_UVERBS_ATTR_SHARE_EXPORT_OBJECT);
 	const struct fuzz_handle *handle = NULL;
 	unsigned int i;
 
-	if (call->hdr.object_id != IB_UVERBS_OBJECT_SHARE ||
-	    call->hdr.method_id != IB_UVERBS_METHOD_SHARE_EXPORT || fuzz_one_in(f, 16))
-		return fuzz_one_in(f, 3);
 	for (i = 0; object && !handle && i < f->nhandles; i++)
 		if (f->handle[i].handle == object->data && f->handle[i].file == f->file)
 			handle = &f->handle[i];
-	switch (row->id) {
+	switch (id) {
 	case IB_UVERBS_ATTR_SHARE_EXPORT_OBJECT:
 		return !fuzz_one_in(f, 6);
 	case IB_UVERBS_ATTR_SHARE_EXPORT_RINGS:
@@ -136,13 +133,34 @@ static bool is_wanted(struct fuzz *f, struct call *call, const struct table_attr
 	}
 }
 
+/* memory by its address or by a descriptor */
+static bool is_wanted_by_reg_mr(struct fuzz *f, struct call *call, uint16_t id)
+{
+	if (id == IB_UVERBS_ATTR_IMPORT_REG_MR_ADDR)
+		return fuzz_one_in(f, 2);
+	return !find_attr(call, IB_UVERBS_ATTR_IMPORT_REG_MR_ADDR);
+}
+
+static bool is_wanted(struct fuzz *f, struct call *call, uint16_t id)
+{
+	uint16_t object = call->hdr.object_id, method = call->hdr.method_id;
+
+	if (fuzz_one_in(f, 16))
+		return fuzz_one_in(f, 3);
+	if (object == IB_UVERBS_OBJECT_SHARE && method == IB_UVERBS_METHOD_SHARE_EXPORT)
+		return is_wanted_by_export(f, call, id);
+	if (object == IB_UVERBS_OBJECT_IMPORT && method == IB_UVERBS_METHOD_IMPORT_REG_MR)
+		return is_wanted_by_reg_mr(f, call, id);
+	return fuzz_one_in(f, 4);
+}
+
 static void make_up(struct fuzz *f, struct call *call, const struct table_method *method)
 {
 	const struct table_attr *row;
 
 	call_init(call, method->object, method->method);
 	for (row = method->attr; row < method->attr + method->nattrs; row++)
-		if (!row->optional || is_wanted(f, call, row))
+		if (!row->optional || is_wanted(f, call, row->id))
 			fuzz_attr(f, call, row);
 	while (fuzz_one_in(f, 8) && call->hdr.num_attrs && call->hdr.num_attrs < 20)
 		spoil(f, call);

@@ -19,22 +19,19 @@
 
 #define ID(name_) IB_UVERBS_ATTR_##name_
 
-#define ATTR(id_, kind_, optional_, size_, what_)                                         \
+#define ROW(id_, kind_, optional_, size_, what_)                                          \
 	{                                                                                 \
 		.id = ID(id_), .kind = (kind_), .optional = (optional_), .size = (size_), \
 		.what = (what_)                                                           \
 	}
-#define MUST(id_, kind_, size_, what_) ATTR(id_, kind_, false, size_, what_)
-#define MAY(id_, kind_, size_, what_) ATTR(id_, kind_, true, size_, what_)
+#define MUST(id_, kind_, size_, what_) ROW(id_, kind_, false, size_, what_)
+#define MAY(id_, kind_, size_, what_) ROW(id_, kind_, true, size_, what_)
 
 /* the handle of an import of that kind */
-#define IMPORT_OF_A(method_, kind_)                  \
-	{                                            \
-		.id = ID(IMPORT_##method_##_HANDLE), \
-		.kind = HANDLE,                      \
-		.size = IB_UVERBS_SHARE_##kind_,     \
-		.what = IB_UVERBS_OBJECT_IMPORT      \
-	}
+#define IMPORT_OF_A(id_, kind_, optional_) \
+	ROW(IMPORT_##id_, HANDLE, optional_, IB_UVERBS_SHARE_##kind_, IB_UVERBS_OBJECT_IMPORT)
+#define MUST_IMPORT_OF_A(id_, kind_) IMPORT_OF_A(id_, kind_, false)
+#define MAY_IMPORT_OF_A(id_, kind_) IMPORT_OF_A(id_, kind_, true)
 
 const struct table_method table_methods[] = {
 	METHOD(SHARE, QUERY, 1,
@@ -71,29 +68,41 @@ const struct table_method table_methods[] = {
 	       MUST(IMPORT_CREATE_GRANT, GRANT, 0, 0),
 	       MAY(IMPORT_CREATE_RIGHTS, FLAGS, 8, IB_UVERBS_SHARE_ALL_RIGHTS),
 	       MAY(IMPORT_CREATE_EVENT_FD, EVENT, 0, 0),
-	       MUST(IMPORT_CREATE_RESP_INFO, OUT_STRUCT, sizeof(struct ib_uverbs_share_info), 0)),
+	       MUST(IMPORT_CREATE_RESP_INFO, OUT_STRUCT, sizeof(struct ib_uverbs_share_info), 0),
+	       MAY_IMPORT_OF_A(CREATE_PD, PD)),
 	METHOD(IMPORT, RELEASE, 2,
 	       MUST(IMPORT_RELEASE_HANDLE, HANDLE, 0, IB_UVERBS_OBJECT_IMPORT)),
 	METHOD(IMPORT, KICK, 4,
-	       IMPORT_OF_A(KICK, QP),
+	       MUST_IMPORT_OF_A(KICK_HANDLE, QP),
 	       MUST(IMPORT_KICK_FLAGS, FLAGS, 8,
 		    IB_UVERBS_SHARE_KICK_SEND | IB_UVERBS_SHARE_KICK_RECV)),
 	METHOD(IMPORT, ARM, 3,
-	       IMPORT_OF_A(ARM, CQ),
+	       MUST_IMPORT_OF_A(ARM_HANDLE, CQ),
 	       MAY(IMPORT_ARM_FLAGS, FLAGS, 8, IB_UVERBS_SHARE_ARM_SOLICITED)),
 	METHOD(IMPORT, MODIFY_QP, 4,
-	       IMPORT_OF_A(MODIFY_QP, QP),
+	       MUST_IMPORT_OF_A(MODIFY_QP_HANDLE, QP),
 	       MUST(IMPORT_MODIFY_QP_ATTR, STRUCT, sizeof(struct ib_uverbs_qp_attr), 0)),
 	METHOD(IMPORT, QUERY_QP, 2,
-	       IMPORT_OF_A(QUERY_QP, QP),
+	       MUST_IMPORT_OF_A(QUERY_QP_HANDLE, QP),
 	       MUST(IMPORT_QUERY_QP_RESP_ATTR, OUT, sizeof(struct ib_uverbs_qp_attr), 0)),
 	METHOD(IMPORT, QUERY_SLOT, 2,
-	       IMPORT_OF_A(QUERY_SLOT, CONTEXT),
+	       MUST_IMPORT_OF_A(QUERY_SLOT_HANDLE, CONTEXT),
 	       MUST(IMPORT_QUERY_SLOT_SLOT, VALUE, 4, VALUE_SLOT),
 	       MUST(IMPORT_QUERY_SLOT_RESP, OUT_STRUCT, sizeof(struct ib_uverbs_share_slot), 0)),
 	METHOD(IMPORT, WAKE_SLOT, 2,
-	       IMPORT_OF_A(WAKE_SLOT, CONTEXT),
+	       MUST_IMPORT_OF_A(WAKE_SLOT_HANDLE, CONTEXT),
 	       MUST(IMPORT_WAKE_SLOT_SLOT, VALUE, 4, VALUE_SLOT)),
+	METHOD(IMPORT, REG_MR, 4,
+	       MUST(IMPORT_REG_MR_HANDLE, NEW, 0, IB_UVERBS_OBJECT_IMPORT),
+	       MUST_IMPORT_OF_A(REG_MR_PD, PD),
+	       MAY(IMPORT_REG_MR_ADDR, VALUE, 8, VALUE_ADDRESS),
+	       MAY(IMPORT_REG_MR_FD, MEMORY_OR_GRANT, 0, 0),
+	       MAY(IMPORT_REG_MR_OFFSET, VALUE, 8, VALUE_BYTES),
+	       MUST(IMPORT_REG_MR_LENGTH, VALUE, 8, VALUE_BYTES),
+	       MUST(IMPORT_REG_MR_IOVA, VALUE, 8, VALUE_IOVA),
+	       MUST(IMPORT_REG_MR_ACCESS, FLAGS, 8, ACCESS_ALL),
+	       MUST(IMPORT_REG_MR_RESP_LKEY, OUT, 4, 0),
+	       MUST(IMPORT_REG_MR_RESP_RKEY, OUT, 4, 0)),
 	{},
 };
 

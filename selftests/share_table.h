@@ -16,6 +16,7 @@ enum table_value {
 	VALUE_ANY,
 	VALUE_BYTES, /* offset or length */
 	VALUE_IOVA,
+	VALUE_ADDRESS, /* of memory of the caller */
 	VALUE_SLOT,
 };
 

@@ -215,6 +215,7 @@ int mr_reg(int fd, uint32_t pd, const void *addr, uint64_t length, uint32_t acce
 	   struct ib_uverbs_reg_mr_resp *mr);
 int mr_rereg_access(int fd, uint32_t handle, uint32_t access);
 int qp_modify(int fd, uint32_t handle, const struct ib_uverbs_qp_attr *attr);
+int qp_doorbell(int fd, uint32_t handle);
 int qp_query(int fd, uint32_t handle, struct ib_uverbs_query_qp_resp *resp);
 
 int endpoint_open(struct endpoint *ep, const char *dev, uint32_t type);

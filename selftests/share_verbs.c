@@ -156,6 +156,18 @@ int qp_modify(int fd, uint32_t handle, const struct ib_uverbs_qp_attr *attr)
 	return write_cmd(fd, IB_USER_VERBS_CMD_MODIFY_QP, &in, sizeof(in), NULL, 0);
 }
 
+/* what ibv_post_send() of rxe does once the ring is filled */
+int qp_doorbell(int fd, uint32_t handle)
+{
+	struct ib_uverbs_post_send in = {
+		.qp_handle = handle,
+		.wqe_size = sizeof(struct ib_uverbs_send_wr),
+	};
+	struct ib_uverbs_post_send_resp out;
+
+	return write_cmd(fd, IB_USER_VERBS_CMD_POST_SEND, &in, sizeof(in), &out, sizeof(out));
+}
+
 /* what ibv_query_qp() does */
 int qp_query(int fd, uint32_t handle, struct ib_uverbs_query_qp_resp *resp)
 {

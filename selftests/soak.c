@@ -169,7 +169,8 @@ static void use_slots(struct soak *soak, int fd)
 			soak_count(soak, "query", do_query_slot(fd, import.handle, i, &slot));
 			soak_count(soak, "wake", do_wake_slot(fd, import.handle, i));
 		}
-		soak_count(soak, "wake", do_wake_slot(fd, import.handle, IB_UVERBS_SHARE_ALL_SLOTS));
+		soak_count(soak, "wake all",
+			   do_wake_slot(fd, import.handle, IB_UVERBS_SHARE_ALL_SLOTS));
 		soak_count(soak, "release", do_release(fd, import.handle));
 	}
 	close(event);
