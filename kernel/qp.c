@@ -48,15 +48,16 @@ static void qp_info(struct share *share, struct ib_uverbs_share_info *info)
 	info->qp_type = qp->qp_type;
 }
 
+/* cannot fail: others wait for what the kick that depends on it would send */
 static bool qp_can_send(struct ib_qp *qp)
 {
 	struct {
 		struct ib_qp_attr attr;
 		struct ib_qp_init_attr init;
-	} *q = kzalloc(sizeof(*q), GFP_KERNEL);
+	} *q = kzalloc(sizeof(*q), GFP_KERNEL | __GFP_NOFAIL);
 	bool can = false;
 
-	if (q && !ib_query_qp(qp, &q->attr, IB_QP_STATE, &q->init))
+	if (!ib_query_qp(qp, &q->attr, IB_QP_STATE, &q->init))
 		can = q->attr.qp_state >= IB_QPS_RTS;
 	kfree(q);
 	return can;
