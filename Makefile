@@ -17,17 +17,19 @@ KO = $(MODDIR)/ib_uverbs_share.ko
 PROVIDER = $(B)/kernel-$(KERNEL)/selftests/provider
 VM = scripts/vm/run --kernel $(KERNEL) --ko $(KO)
 
-.PHONY: all help setup modules lib selftests demo check lint format hosttests vm vmtest bench fuzz soak install \
+.PHONY: all help setup modules lib selftests demo check check-debug lint format hosttests vm vmtest \
+	bench fuzz soak install \
 	modules_install clean
 
 all: modules lib ## build the module for KERNEL and the library
 
 help: ## list the targets
 	@sed -n 's/^\([a-z_]*\):.*## \(.*\)/\1	\2/p' $(MAKEFILE_LIST) | expand -t 18
-	@echo "variables: KERNEL=6.1|6.12 (now $(KERNEL)) TESTS='glob of names' V=1 DESTDIR="
+	@echo "variables: KERNEL=6.1|6.12|debug-6.1|debug-6.12 (now $(KERNEL)) TESTS='glob of names' V=1 DESTDIR="
 
 setup: ## install what is missing on this machine, fetch the kernels (once)
 	@scripts/setup
+	@case $(KERNEL) in debug-*) scripts/debug-kernel $(KERNEL:debug-%=%) ;; esac
 
 modules: setup ## build ib_uverbs_share.ko for KERNEL in build/kernel-KERNEL/
 	@scripts/mirror $(B)/kernel-$(KERNEL) kernel include selftests/provider
@@ -44,7 +46,10 @@ demo: modules lib ## two processes share a QP, in a VM (a minute, needs nothing 
 	@$(VM) --results $(B)/results/demo-$(KERNEL) --exec scripts/demo-guest
 
 check: ## everything: lint, host tests, VM tests on both kernels
-	@scripts/check
+	@scripts/check $(if $(filter yes,$(DEBUG)),--debug)
+
+check-debug: ## the VM tests on the debug kernel of KERNEL, which is built if it is missing
+	@scripts/check-debug $(KERNEL:debug-%=%)
 
 lint: setup ## style, static analysis, layouts, symbols, man pages
 	@scripts/lint
