@@ -1,0 +1,533 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Copyright (c) 2026 The uverbs-share authors
+ *
+ * Every allocation and every user copy of every method fails once. Each
+ * failure has its errno, nothing is left behind, the same call works
+ * afterwards, and all objects can be destroyed in the end.
+ */
+#include <fcntl.h>
+#include <infiniband/verbs.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+
+#include "kselftest_harness.h"
+#include "share_fault.h"
+
+#define LENGTH (4 * PAGE)
+
+/* objects that can be exported; the context has no handle */
+enum what {
+	CONTEXT,
+	PD,
+	CQ,
+	QP,
+	SRQ,
+	MR,
+	WHATS,
+};
+
+/**
+ * struct env - what the calls work on
+ * @ep: the exporter
+ * @peer: what its QP is connected to
+ * @importer: another uverbs file of the device
+ * @export: of each kind of object; handle ABSENT: not exported now
+ * @segs: rings of each kind
+ * @import: of those
+ * @what: kind that the call is about
+ */
+struct env {
+	struct endpoint ep, peer;
+	struct srq srq;
+	int importer;
+	uint32_t importer_pd;
+	int memfd, event;
+	char *mem;
+	struct reg_mr mr;
+	struct export_args export[WHATS];
+	struct ib_uverbs_share_segment segs[WHATS][2];
+	struct import import[WHATS];
+	enum what what;
+	struct reg_mr new_mr;
+	int new_fd;
+	volatile char *map;
+	uintptr_t at;
+};
+
+static long used(void *data)
+{
+	static const uint16_t objects[] = { UVERBS_OBJECT_MR, IB_UVERBS_OBJECT_SHARE,
+					    IB_UVERBS_OBJECT_IMPORT };
+	struct env *env = data;
+	unsigned int i;
+	long n = pinned_kb();
+
+	for (i = 0; i < sizeof(objects) / sizeof(objects[0]); i++)
+		n += count_handles(env->ep.fd, objects[i]) +
+		     count_handles(env->importer, objects[i]);
+	return n;
+}
+
+static int result(bool ok)
+{
+	return ok ? 0 : errno;
+}
+
+/* --- the exporter's side */
+
+static int query(void *data)
+{
+	struct env *env = data;
+	struct ib_uverbs_share_caps caps;
+
+	return do_query(env->ep.fd, &caps);
+}
+
+static int reg(struct env *env, int fd, uint64_t iova, int memory)
+{
+	env->new_mr = (struct reg_mr){
+		.pd = fd == env->ep.fd ? env->ep.pd : env->importer_pd,
+		.fd = memory,
+		.length = LENGTH,
+		.iova = iova,
+		.access = ACCESS_LOCAL,
+	};
+	return do_reg_mr(fd, &env->new_mr);
+}
+
+static int reg_mr(void *data)
+{
+	struct env *env = data;
+
+	return reg(env, env->ep.fd, 0, env->memfd);
+}
+
+static int reg_mr_mapped(void *data)
+{
+	struct env *env = data;
+
+	return reg(env, env->ep.fd, (uintptr_t)env->mem, env->memfd);
+}
+
+static int dereg_mr(void *data)
+{
+	struct env *env = data;
+
+	return destroy(env->ep.fd, UVERBS_OBJECT_MR, env->new_mr.handle);
+}
+
+static int export(void *data)
+{
+	struct env *env = data;
+
+	return do_export(env->ep.fd, &env->export[env->what]);
+}
+
+static int revoke_share(void *data)
+{
+	struct env *env = data;
+
+	return do_revoke(env->ep.fd, env->export[env->what].handle);
+}
+
+static int unexport(void *data)
+{
+	struct env *env = data;
+
+	close(env->export[env->what].grant);
+	return revoke_share(data);
+}
+
+/* after revoke() */
+static int export_again(void *data)
+{
+	struct env *env = data;
+
+	close(env->export[env->what].grant);
+	return export(data);
+}
+
+static int derive(void *data)
+{
+	struct env *env = data;
+
+	return do_derive(env->ep.fd, env->export[env->what].grant, ABSENT, &env->new_fd);
+}
+
+static int close_new(void *data)
+{
+	struct env *env = data;
+
+	return result(!close(env->new_fd));
+}
+
+/* --- the importer's side */
+
+static int reg_mr_granted(void *data)
+{
+	struct env *env = data;
+
+	return reg(env, env->importer, 0, env->export[MR].grant);
+}
+
+static int dereg_mr_granted(void *data)
+{
+	struct env *env = data;
+
+	return destroy(env->importer, UVERBS_OBJECT_MR, env->new_mr.handle);
+}
+
+static int import(void *data)
+{
+	struct env *env = data;
+	struct import *imp = &env->import[env->what];
+
+	*imp = IMPORT_OF(env->export[env->what].grant);
+	if (env->what == CONTEXT)
+		imp->event = env->event;
+	return do_import(env->importer, imp);
+}
+
+static int release(void *data)
+{
+	struct env *env = data;
+
+	return do_release(env->importer, env->import[env->what].handle);
+}
+
+static int export_import(void *data)
+{
+	return export(data) ?: import(data);
+}
+
+static int import_reg(struct env *env, int memory)
+{
+	env->new_mr = (struct reg_mr){
+		.pd = env->import[PD].handle,
+		.fd = memory,
+		.addr = (uintptr_t)env->mem,
+		.length = LENGTH,
+		.access = ACCESS_LOCAL,
+	};
+	return do_import_reg_mr(env->importer, &env->new_mr);
+}
+
+static int import_reg_mr(void *data)
+{
+	return import_reg(data, -1);
+}
+
+static int import_reg_mr_file(void *data)
+{
+	struct env *env = data;
+
+	return import_reg(env, env->memfd);
+}
+
+static int release_mr(void *data)
+{
+	struct env *env = data;
+
+	return do_release(env->importer, env->new_mr.handle);
+}
+
+static int kick(void *data)
+{
+	struct env *env = data;
+
+	return do_kick(env->importer, env->import[QP].handle,
+		       IB_UVERBS_SHARE_KICK_SEND | IB_UVERBS_SHARE_KICK_RECV);
+}
+
+static int arm_cq(void *data)
+{
+	struct env *env = data;
+
+	return do_arm(env->importer, env->import[CQ].handle, 0);
+}
+
+static int query_qp(void *data)
+{
+	struct env *env = data;
+	struct ib_uverbs_qp_attr attr;
+
+	return do_query_qp(env->importer, env->import[QP].handle, &attr);
+}
+
+/* from RTS to RTS */
+static int modify_qp(void *data)
+{
+	struct env *env = data;
+	struct ib_uverbs_qp_attr attr = {
+		.qp_attr_mask = IBV_QP_STATE,
+		.qp_state = IBV_QPS_RTS,
+	};
+
+	return do_modify(env->importer, env->import[QP].handle, &attr);
+}
+
+static int query_slot(void *data)
+{
+	struct env *env = data;
+	struct ib_uverbs_share_slot slot;
+
+	return do_query_slot(env->importer, env->import[CONTEXT].handle, 0, &slot);
+}
+
+static int wake_slot(void *data)
+{
+	struct env *env = data;
+
+	return do_wake_slot(env->importer, env->import[CONTEXT].handle, 0);
+}
+
+/* its imports go with it */
+static int close_importer(void *data)
+{
+	struct env *env = data;
+
+	return result(!close(env->importer));
+}
+
+static int open_importer(void *data)
+{
+	struct env *env = data;
+
+	env->importer = dev_open("rxe0");
+	if (env->importer < 0)
+		return -env->importer;
+	return pd_alloc(env->importer, &env->importer_pd) ?: import(data);
+}
+
+/* --- files */
+
+static int map_ring(void *data)
+{
+	struct env *env = data;
+	const struct ib_uverbs_share_segment *seg = &env->segs[env->what][0];
+	void *map = mmap((void *)env->at, seg->length, PROT_READ | PROT_WRITE, MAP_SHARED,
+			 env->export[env->what].grant,
+			 (off_t)seg->ring << IB_UVERBS_SHARE_RING_SHIFT);
+
+	env->map = map == MAP_FAILED ? NULL : map;
+	return result(env->map);
+}
+
+static int unmap_ring(void *data)
+{
+	struct env *env = data;
+
+	return result(!munmap((void *)env->map, env->segs[env->what][0].length));
+}
+
+/* far from all else, so that a page fault needs page tables */
+static int export_map(void *data)
+{
+	struct env *env = data;
+
+	env->at = 0x600000000000;
+	return export(data) ?: map_ring(data);
+}
+
+/* A page fault without memory is repeated. */
+static int touch_ring(void *data)
+{
+	struct env *env = data;
+
+	(void)env->map[0];
+	return 0;
+}
+
+static int map_again(void *data)
+{
+	return unmap_ring(data) ?: map_ring(data);
+}
+
+static int poll_grant(void *data)
+{
+	struct env *env = data;
+	struct pollfd pfd = { .fd = env->export[env->what].grant, .events = POLLIN };
+
+	return result(poll(&pfd, 1, 0) >= 0);
+}
+
+static int read_fdinfo(void *data)
+{
+	struct env *env = data;
+	char path[64], text[1024];
+	int fd, err;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", env->export[env->what].grant);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno;
+	err = result(read(fd, text, sizeof(text)) >= 0);
+	close(fd);
+	return err;
+}
+
+FIXTURE(fault)
+{
+	struct env env;
+	long mrs, qps, cqs, pds;
+};
+
+FIXTURE_VARIANT(fault)
+{
+	enum what what;
+	struct fault_call call;
+};
+
+/* FAULT(name, what, prepare, run, undo): a call and what it works on */
+#define FAULT_CALL(name_, what_, ...)                  \
+	FIXTURE_VARIANT_ADD(fault, name_)              \
+	{                                              \
+		.what = (what_),                       \
+		.call = { __VA_ARGS__, .used = used }, \
+	}
+
+#define FAULT(name_, what_, prepare_, run_, undo_) \
+	FAULT_CALL(name_, what_, .prepare = (prepare_), .run = (run_), .undo = (undo_))
+
+FAULT(query, CONTEXT, NULL, query, NULL);
+FAULT(reg_mr, MR, NULL, reg_mr, dereg_mr);
+FAULT(reg_mr_mapped, MR, NULL, reg_mr_mapped, dereg_mr);
+FAULT(reg_mr_granted, MR, export, reg_mr_granted, dereg_mr_granted);
+FAULT(export_context, CONTEXT, NULL, export, unexport);
+FAULT(export_pd, PD, NULL, export, unexport);
+FAULT(export_cq, CQ, NULL, export, unexport);
+FAULT(export_qp, QP, NULL, export, unexport);
+FAULT(export_srq, SRQ, NULL, export, unexport);
+FAULT(export_mr, MR, NULL, export, unexport);
+FAULT(revoke, QP, export, revoke_share, export_again);
+FAULT(derive, QP, export, derive, close_new);
+FAULT(import_context, CONTEXT, export, import, release);
+FAULT(import_pd, PD, export, import, release);
+FAULT(import_cq, CQ, export, import, release);
+FAULT(import_qp, QP, export, import, release);
+FAULT(import_srq, SRQ, export, import, release);
+FAULT(import_mr, MR, export, import, release);
+FAULT(release, QP, export_import, release, import);
+FAULT(release_slot, CONTEXT, export_import, release, import);
+FAULT(import_reg_mr, PD, export_import, import_reg_mr, release_mr);
+FAULT(import_reg_mr_file, PD, export_import, import_reg_mr_file, release_mr);
+FAULT(kick, QP, export_import, kick, NULL);
+FAULT(arm, CQ, export_import, arm_cq, NULL);
+FAULT(query_qp, QP, export_import, query_qp, NULL);
+FAULT(modify_qp, QP, export_import, modify_qp, NULL);
+FAULT(query_slot, CONTEXT, export_import, query_slot, NULL);
+FAULT(wake_slot, CONTEXT, export_import, wake_slot, NULL);
+FAULT(mmap, QP, export, map_ring, unmap_ring);
+FAULT(poll, QP, export, poll_grant, NULL);
+FAULT(fdinfo, MR, export, read_fdinfo, NULL);
+FAULT_CALL(close, QP, .prepare = export_import, .run = close_importer, .undo = open_importer,
+	   .never_fails = true);
+FAULT_CALL(page_fault, QP, .prepare = export_map, .run = touch_ring, .undo = map_again,
+	   .never_fails = true);
+
+static int open_objects(struct env *env)
+{
+	int err = endpoint_open(&env->ep, "rxe0", IB_UVERBS_QPT_RC) ?: endpoint_open(&env->peer, "rxe1", IB_UVERBS_QPT_RC);
+
+	err = err ?: endpoint_connect(&env->ep, &env->peer);
+	err = err ?: srq_create(env->ep.fd, env->ep.pd, &env->srq);
+	env->importer = dev_open("rxe0");
+	if (env->importer < 0)
+		return -env->importer;
+	return err ?: pd_alloc(env->importer, &env->importer_pd);
+}
+
+static int open_memory(struct env *env)
+{
+	env->memfd = memfd(LENGTH);
+	env->mem = mmap(NULL, LENGTH, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
+			env->memfd, 0);
+	env->event = eventfd(0, EFD_CLOEXEC);
+	if (env->memfd < 0 || env->mem == MAP_FAILED || env->event < 0)
+		return errno;
+	env->mr = (struct reg_mr){
+		.pd = env->ep.pd,
+		.fd = env->memfd,
+		.length = LENGTH,
+		.access = ACCESS_LOCAL,
+	};
+	return do_reg_mr(env->ep.fd, &env->mr);
+}
+
+/* what an export of each kind says */
+static void describe_exports(struct env *env)
+{
+	const uint32_t handle[WHATS] = {
+		[CONTEXT] = ABSENT,
+		[PD] = env->ep.pd,
+		[CQ] = env->ep.cq.handle,
+		[QP] = env->ep.qp.handle,
+		[SRQ] = env->srq.handle,
+		[MR] = env->mr.handle,
+	};
+	enum what what;
+
+	for (what = 0; what < WHATS; what++) {
+		env->export[what] = EXPORT_OF(env->ep.fd, handle[what]);
+		env->export[what].segs = env->segs[what];
+	}
+	env->segs[CQ][0] = ring_segment(&env->ep.cq.ring, IB_UVERBS_SHARE_RING_CQ);
+	env->segs[QP][0] = ring_segment(&env->ep.qp.send, IB_UVERBS_SHARE_RING_SEND);
+	env->segs[QP][1] = ring_segment(&env->ep.qp.recv, IB_UVERBS_SHARE_RING_RECV);
+	env->segs[SRQ][0] = ring_segment(&env->srq.ring, IB_UVERBS_SHARE_RING_SRQ);
+	env->export[CQ].nsegs = 1;
+	env->export[QP].nsegs = 2;
+	env->export[SRQ].nsegs = 1;
+	env->export[MR].mem_fd = env->memfd;
+	env->export[MR].access = ACCESS_LOCAL;
+}
+
+FIXTURE_SETUP(fault)
+{
+	struct env *env = &self->env;
+
+	env->what = variant->what;
+	test_ok(open_objects(env));
+	test_ok(open_memory(env));
+	describe_exports(env);
+}
+
+FIXTURE_TEARDOWN(fault)
+{
+}
+
+static int destroy_all(struct env *env)
+{
+	return destroy(env->ep.fd, UVERBS_OBJECT_QP, env->ep.qp.handle) ?: destroy(env->ep.fd, UVERBS_OBJECT_CQ, env->ep.cq.handle) ?
+								   : destroy(env->ep.fd, UVERBS_OBJECT_SRQ, env->srq.handle)	    ?
+								   : destroy(env->ep.fd, UVERBS_OBJECT_MR, env->mr.handle)	    ?
+																    : destroy(env->ep.fd, UVERBS_OBJECT_PD, env->ep.pd);
+}
+
+TEST_F_TIMEOUT(fault, each, 600)
+{
+	struct env *env = &self->env;
+	struct fault_count count;
+
+	EXPECT_EQ(0, fault_sweep(&variant->call, env, &count));
+	TH_LOG("%u faults, %u errors", count.injected, count.errors);
+
+	/* a reference too many, and this is EBUSY */
+	if (count_handles(env->ep.fd, IB_UVERBS_OBJECT_SHARE))
+		EXPECT_EQ(0, unexport(env));
+	EXPECT_EQ(0, destroy_all(env));
+}
+
+/* not even begun */
+static void __attribute__((constructor)) need_fault_injection(void)
+{
+	const char *missing = fault_missing();
+
+	if (missing) {
+		printf("%s\n", missing);
+		exit(4);
+	}
+}
+
+TEST_HARNESS_MAIN
