@@ -9,82 +9,21 @@
 #include <fcntl.h>
 #include <infiniband/verbs.h>
 #include <poll.h>
-#include <sys/eventfd.h>
 
 #include "kselftest_harness.h"
-#include "share_fault.h"
-
-#define LENGTH (4 * PAGE)
-
-/* objects that can be exported; the context has no handle */
-enum what {
-	CONTEXT,
-	PD,
-	CQ,
-	QP,
-	SRQ,
-	MR,
-	WHATS,
-};
-
-/**
- * struct env - what the calls work on
- * @ep: the exporter
- * @peer: what its QP is connected to
- * @importer: another uverbs file of the device
- * @export: of each kind of object; handle ABSENT: not exported now
- * @segs: rings of each kind
- * @import: of those
- * @what: kind that the call is about
- */
-struct env {
-	struct endpoint ep, peer;
-	struct srq srq;
-	int importer;
-	uint32_t importer_pd;
-	int memfd, event;
-	char *mem;
-	struct reg_mr mr;
-	struct export_args export[WHATS];
-	struct ib_uverbs_share_segment segs[WHATS][2];
-	struct import import[WHATS];
-	enum what what;
-	struct reg_mr new_mr;
-	int new_fd;
-	volatile char *map;
-	uintptr_t at;
-};
-
-static long used(void *data)
-{
-	static const uint16_t objects[] = { UVERBS_OBJECT_MR, IB_UVERBS_OBJECT_SHARE,
-					    IB_UVERBS_OBJECT_IMPORT };
-	struct env *env = data;
-	unsigned int i;
-	long n = pinned_kb();
-
-	for (i = 0; i < sizeof(objects) / sizeof(objects[0]); i++)
-		n += count_handles(env->ep.fd, objects[i]) +
-		     count_handles(env->importer, objects[i]);
-	return n;
-}
-
-static int result(bool ok)
-{
-	return ok ? 0 : errno;
-}
+#include "share_fault_env.h"
 
 /* --- the exporter's side */
 
 static int query(void *data)
 {
-	struct env *env = data;
+	struct fault_env *env = data;
 	struct ib_uverbs_share_caps caps;
 
 	return do_query(env->ep.fd, &caps);
 }
 
-static int reg(struct env *env, int fd, uint64_t iova, int memory)
+static int reg(struct fault_env *env, int fd, uint64_t iova, int memory)
 {
 	env->new_mr = (struct reg_mr){
 		.pd = fd == env->ep.fd ? env->ep.pd : env->importer_pd,
@@ -98,42 +37,42 @@ static int reg(struct env *env, int fd, uint64_t iova, int memory)
 
 static int reg_mr(void *data)
 {
-	struct env *env = data;
+	struct fault_env *env = data;
 
 	return reg(env, env->ep.fd, 0, env->memfd);
 }
 
 static int reg_mr_mapped(void *data)
 {
-	struct env *env = data;
+	struct fault_env *env = data;
 
 	return reg(env, env->ep.fd, (uintptr_t)env->mem, env->memfd);
 }
 
 static int dereg_mr(void *data)
 {
-	struct env *env = data;
+	struct fault_env *env = data;
 
 	return destroy(env->ep.fd, UVERBS_OBJECT_MR, env->new_mr.handle);
 }
 
 static int export(void *data)
 {
-	struct env *env = data;
+	struct fault_env *env = data;
 
 	return do_export(env->ep.fd, &env->export[env->what]);
 }
 
 static int revoke_share(void *data)
 {
-	struct env *env = data;
+	struct fault_env *env = data;
 
 	return do_revoke(env->ep.fd, env->export[env->what].handle);
 }
 
 static int unexport(void *data)
 {
-	struct env *env = data;
+	struct fault_env *env = data;
 
 	close(env->export[env->what].grant);
 	return revoke_share(data);
@@ -142,7 +81,7 @@ static int unexport(void *data)
 /* after revoke() */
 static int export_again(void *data)
 {
-	struct env *env = data;
+	struct fault_env *env = data;
 
 	close(env->export[env->what].grant);
 	return export(data);
@@ -150,14 +89,14 @@ static int export_again(void *data)
 
 static int derive(void *data)
 {
-	struct env *env = data;
+	struct fault_env *env = data;
 
 	return do_derive(env->ep.fd, env->export[env->what].grant, ABSENT, &env->new_fd);
 }
 
 static int close_new(void *data)
 {
-	struct env *env = data;
+	struct fault_env *env = data;
 
 	return result(!close(env->new_fd));
 }
@@ -166,21 +105,21 @@ static int close_new(void *data)
 
 static int reg_mr_granted(void *data)
 {
-	struct env *env = data;
+	struct fault_env *env = data;
 
 	return reg(env, env->importer, 0, env->export[MR].grant);
 }
 
 static int dereg_mr_granted(void *data)
 {
-	struct env *env = data;
+	struct fault_env *env = data;
 
 	return destroy(env->importer, UVERBS_OBJECT_MR, env->new_mr.handle);
 }
 
 static int import(void *data)
 {
-	struct env *env = data;
+	struct fault_env *env = data;
 	struct import *imp = &env->import[env->what];
 
 	*imp = IMPORT_OF(env->export[env->what].grant);
@@ -191,7 +130,7 @@ static int import(void *data)
 
 static int release(void *data)
 {
-	struct env *env = data;
+	struct fault_env *env = data;
 
 	return do_release(env->importer, env->import[env->what].handle);
 }
@@ -201,7 +140,7 @@ static int export_import(void *data)
 	return export(data) ?: import(data);
 }
 
-static int import_reg(struct env *env, int memory)
+static int import_reg(struct fault_env *env, int memory)
 {
 	env->new_mr = (struct reg_mr){
 		.pd = env->import[PD].handle,
@@ -220,21 +159,21 @@ static int import_reg_mr(void *data)
 
 static int import_reg_mr_file(void *data)
 {
-	struct env *env = data;
+	struct fault_env *env = data;
 
 	return import_reg(env, env->memfd);
 }
 
 static int release_mr(void *data)
 {
-	struct env *env = data;
+	struct fault_env *env = data;
 
 	return do_release(env->importer, env->new_mr.handle);
 }
 
 static int kick(void *data)
 {
-	struct env *env = data;
+	struct fault_env *env = data;
 
 	return do_kick(env->importer, env->import[QP].handle,
 		       IB_UVERBS_SHARE_KICK_SEND | IB_UVERBS_SHARE_KICK_RECV);
@@ -242,14 +181,14 @@ static int kick(void *data)
 
 static int arm_cq(void *data)
 {
-	struct env *env = data;
+	struct fault_env *env = data;
 
 	return do_arm(env->importer, env->import[CQ].handle, 0);
 }
 
 static int query_qp(void *data)
 {
-	struct env *env = data;
+	struct fault_env *env = data;
 	struct ib_uverbs_qp_attr attr;
 
 	return do_query_qp(env->importer, env->import[QP].handle, &attr);
@@ -258,7 +197,7 @@ static int query_qp(void *data)
 /* from RTS to RTS */
 static int modify_qp(void *data)
 {
-	struct env *env = data;
+	struct fault_env *env = data;
 	struct ib_uverbs_qp_attr attr = {
 		.qp_attr_mask = IBV_QP_STATE,
 		.qp_state = IBV_QPS_RTS,
@@ -269,7 +208,7 @@ static int modify_qp(void *data)
 
 static int query_slot(void *data)
 {
-	struct env *env = data;
+	struct fault_env *env = data;
 	struct ib_uverbs_share_slot slot;
 
 	return do_query_slot(env->importer, env->import[CONTEXT].handle, 0, &slot);
@@ -277,7 +216,7 @@ static int query_slot(void *data)
 
 static int wake_slot(void *data)
 {
-	struct env *env = data;
+	struct fault_env *env = data;
 
 	return do_wake_slot(env->importer, env->import[CONTEXT].handle, 0);
 }
@@ -285,14 +224,14 @@ static int wake_slot(void *data)
 /* its imports go with it */
 static int close_importer(void *data)
 {
-	struct env *env = data;
+	struct fault_env *env = data;
 
 	return result(!close(env->importer));
 }
 
 static int open_importer(void *data)
 {
-	struct env *env = data;
+	struct fault_env *env = data;
 
 	env->importer = dev_open("rxe0");
 	if (env->importer < 0)
@@ -304,7 +243,7 @@ static int open_importer(void *data)
 
 static int map_ring(void *data)
 {
-	struct env *env = data;
+	struct fault_env *env = data;
 	const struct ib_uverbs_share_segment *seg = &env->segs[env->what][0];
 	void *map = mmap((void *)env->at, seg->length, PROT_READ | PROT_WRITE, MAP_SHARED,
 			 env->export[env->what].grant,
@@ -316,7 +255,7 @@ static int map_ring(void *data)
 
 static int unmap_ring(void *data)
 {
-	struct env *env = data;
+	struct fault_env *env = data;
 
 	return result(!munmap((void *)env->map, env->segs[env->what][0].length));
 }
@@ -324,7 +263,7 @@ static int unmap_ring(void *data)
 /* far from all else, so that a page fault needs page tables */
 static int export_map(void *data)
 {
-	struct env *env = data;
+	struct fault_env *env = data;
 
 	env->at = 0x600000000000;
 	return export(data) ?: map_ring(data);
@@ -333,7 +272,7 @@ static int export_map(void *data)
 /* A page fault without memory is repeated. */
 static int touch_ring(void *data)
 {
-	struct env *env = data;
+	struct fault_env *env = data;
 
 	(void)env->map[0];
 	return 0;
@@ -346,7 +285,7 @@ static int map_again(void *data)
 
 static int poll_grant(void *data)
 {
-	struct env *env = data;
+	struct fault_env *env = data;
 	struct pollfd pfd = { .fd = env->export[env->what].grant, .events = POLLIN };
 
 	return result(poll(&pfd, 1, 0) >= 0);
@@ -354,7 +293,7 @@ static int poll_grant(void *data)
 
 static int read_fdinfo(void *data)
 {
-	struct env *env = data;
+	struct fault_env *env = data;
 	char path[64], text[1024];
 	int fd, err;
 
@@ -369,7 +308,7 @@ static int read_fdinfo(void *data)
 
 FIXTURE(fault)
 {
-	struct env env;
+	struct fault_env env;
 	long mrs, qps, cqs, pds;
 };
 
@@ -380,11 +319,11 @@ FIXTURE_VARIANT(fault)
 };
 
 /* FAULT(name, what, prepare, run, undo): a call and what it works on */
-#define FAULT_CALL(name_, what_, ...)                  \
-	FIXTURE_VARIANT_ADD(fault, name_)              \
-	{                                              \
-		.what = (what_),                       \
-		.call = { __VA_ARGS__, .used = used }, \
+#define FAULT_CALL(name_, what_, ...)                            \
+	FIXTURE_VARIANT_ADD(fault, name_)                        \
+	{                                                        \
+		.what = (what_),                                 \
+		.call = { __VA_ARGS__, .used = fault_env_used }, \
 	}
 
 #define FAULT(name_, what_, prepare_, run_, undo_) \
@@ -426,88 +365,21 @@ FAULT_CALL(close, QP, .prepare = export_import, .run = close_importer, .undo = o
 FAULT_CALL(page_fault, QP, .prepare = export_map, .run = touch_ring, .undo = map_again,
 	   .never_fails = true);
 
-static int open_objects(struct env *env)
-{
-	int err = endpoint_open(&env->ep, "rxe0", IB_UVERBS_QPT_RC) ?: endpoint_open(&env->peer, "rxe1", IB_UVERBS_QPT_RC);
-
-	err = err ?: endpoint_connect(&env->ep, &env->peer);
-	err = err ?: srq_create(env->ep.fd, env->ep.pd, &env->srq);
-	env->importer = dev_open("rxe0");
-	if (env->importer < 0)
-		return -env->importer;
-	return err ?: pd_alloc(env->importer, &env->importer_pd);
-}
-
-static int open_memory(struct env *env)
-{
-	env->memfd = memfd(LENGTH);
-	env->mem = mmap(NULL, LENGTH, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
-			env->memfd, 0);
-	env->event = eventfd(0, EFD_CLOEXEC);
-	if (env->memfd < 0 || env->mem == MAP_FAILED || env->event < 0)
-		return errno;
-	env->mr = (struct reg_mr){
-		.pd = env->ep.pd,
-		.fd = env->memfd,
-		.length = LENGTH,
-		.access = ACCESS_LOCAL,
-	};
-	return do_reg_mr(env->ep.fd, &env->mr);
-}
-
-/* what an export of each kind says */
-static void describe_exports(struct env *env)
-{
-	const uint32_t handle[WHATS] = {
-		[CONTEXT] = ABSENT,
-		[PD] = env->ep.pd,
-		[CQ] = env->ep.cq.handle,
-		[QP] = env->ep.qp.handle,
-		[SRQ] = env->srq.handle,
-		[MR] = env->mr.handle,
-	};
-	enum what what;
-
-	for (what = 0; what < WHATS; what++) {
-		env->export[what] = EXPORT_OF(env->ep.fd, handle[what]);
-		env->export[what].segs = env->segs[what];
-	}
-	env->segs[CQ][0] = ring_segment(&env->ep.cq.ring, IB_UVERBS_SHARE_RING_CQ);
-	env->segs[QP][0] = ring_segment(&env->ep.qp.send, IB_UVERBS_SHARE_RING_SEND);
-	env->segs[QP][1] = ring_segment(&env->ep.qp.recv, IB_UVERBS_SHARE_RING_RECV);
-	env->segs[SRQ][0] = ring_segment(&env->srq.ring, IB_UVERBS_SHARE_RING_SRQ);
-	env->export[CQ].nsegs = 1;
-	env->export[QP].nsegs = 2;
-	env->export[SRQ].nsegs = 1;
-	env->export[MR].mem_fd = env->memfd;
-	env->export[MR].access = ACCESS_LOCAL;
-}
-
 FIXTURE_SETUP(fault)
 {
-	struct env *env = &self->env;
+	struct fault_env *env = &self->env;
 
 	env->what = variant->what;
-	test_ok(open_objects(env));
-	test_ok(open_memory(env));
-	describe_exports(env);
+	test_ok(fault_env_open(env));
 }
 
 FIXTURE_TEARDOWN(fault)
 {
 }
 
-static int destroy_all(struct env *env)
-{
-	return destroy(env->ep.fd, UVERBS_OBJECT_QP, env->ep.qp.handle) ?: destroy(env->ep.fd, UVERBS_OBJECT_CQ, env->ep.cq.handle) ?
-								   : destroy(env->ep.fd, UVERBS_OBJECT_SRQ, env->srq.handle)	    ?
-								   : destroy(env->ep.fd, UVERBS_OBJECT_MR, env->mr.handle)	    ?
-																    : destroy(env->ep.fd, UVERBS_OBJECT_PD, env->ep.pd);
-}
-
 TEST_F_TIMEOUT(fault, each, 600)
 {
-	struct env *env = &self->env;
+	struct fault_env *env = &self->env;
 	struct fault_count count;
 
 	EXPECT_EQ(0, fault_sweep(&variant->call, env, &count));
@@ -516,18 +388,12 @@ TEST_F_TIMEOUT(fault, each, 600)
 	/* a reference too many, and this is EBUSY */
 	if (count_handles(env->ep.fd, IB_UVERBS_OBJECT_SHARE))
 		EXPECT_EQ(0, unexport(env));
-	EXPECT_EQ(0, destroy_all(env));
+	EXPECT_EQ(0, fault_env_destroy(env));
 }
 
-/* not even begun */
-static void __attribute__((constructor)) need_fault_injection(void)
+static void __attribute__((constructor)) before_all(void)
 {
-	const char *missing = fault_missing();
-
-	if (missing) {
-		printf("%s\n", missing);
-		exit(4);
-	}
+	fault_require();
 }
 
 TEST_HARNESS_MAIN

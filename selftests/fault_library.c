@@ -30,11 +30,6 @@ static long used(void *data)
 	return pinned_kb();
 }
 
-static int result(bool ok)
-{
-	return ok ? 0 : errno;
-}
-
 static int open_context(void *data)
 {
 	struct env *env = data;
@@ -222,15 +217,9 @@ TEST_F_TIMEOUT(fault_library, each, 900)
 	EXPECT_EQ(self->objects, count_all());
 }
 
-/* not even begun */
-static void __attribute__((constructor)) need_fault_injection(void)
+static void __attribute__((constructor)) before_all(void)
 {
-	const char *missing = fault_missing();
-
-	if (missing) {
-		printf("%s\n", missing);
-		exit(4);
-	}
+	fault_require();
 }
 
 TEST_HARNESS_MAIN

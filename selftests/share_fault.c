@@ -44,7 +44,7 @@ static bool write_setting(const char *file, const char *value)
 	return ok;
 }
 
-const char *fault_missing(void)
+static const char *fault_missing(void)
 {
 	static char why[128];
 	unsigned int i;
@@ -58,6 +58,16 @@ const char *fault_missing(void)
 		return why;
 	}
 	return NULL;
+}
+
+void fault_require(void)
+{
+	const char *missing = fault_missing();
+
+	if (!missing)
+		return;
+	printf("%s\n", missing);
+	exit(4);
 }
 
 static void arm(unsigned int nth)

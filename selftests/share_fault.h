@@ -36,8 +36,13 @@ struct fault_count {
 	unsigned int errors;
 };
 
-/* NULL, or why this kernel cannot do it */
-const char *fault_missing(void);
+static inline int result(bool ok)
+{
+	return ok ? 0 : errno;
+}
+
+/* Ends the program as one that is skipped if this kernel cannot do it. */
+void fault_require(void);
 
 /*
  * Return: how many things were wrong; each was printed. It is wrong also if
