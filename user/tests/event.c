@@ -298,6 +298,20 @@ static int flush(void)
 	return end();
 }
 
+/* somebody makes it fail */
+static int modify_to_err(void)
+{
+	CHECK(begin());
+	CHECK(!bed_recv(&b, 2, buffer));
+	CHECK(!share_event_arm(&b.cq, 1));
+	fake_modify(bed.dev, 0, IBV_QPS_ERR);
+	CHECK(!raw());
+	CHECK(!share_qp_set_state(&a.qp, IBV_QPS_ERR));
+	CHECK(woken(1) == 1 && share_event_take(&b.cq));
+	CHECK(poll_all(&b) == 1);
+	return end();
+}
+
 /* what a dead process left: the heir hears of it */
 static int orphans(void)
 {
@@ -361,6 +375,7 @@ int main(void)
 		TEST(failure),
 		TEST(failure_later),
 		TEST(flush),
+		TEST(modify_to_err),
 		TEST(orphans),
 		TEST(new_process),
 		TEST(no_ring),
