@@ -6,7 +6,7 @@
  */
 #include <linux/file.h>
 
-#include "share.h"
+#include "trace.h"
 
 static const struct share_kind *const share_kinds[] = {
 	&share_kind_pd, &share_kind_cq,	 &share_kind_qp,
@@ -201,6 +201,7 @@ static int UVERBS_HANDLER(IB_UVERBS_METHOD_SHARE_EXPORT)(
 		share->kind->pin(share);
 	uobject->object = share;
 	uverbs_finalize_uobj_create(attrs, IB_UVERBS_ATTR_SHARE_EXPORT_HANDLE);
+	trace_share_export(share, rights);
 	fd_install(fd, file);
 	fput(cmd_file);
 	return 0;

@@ -14,7 +14,7 @@
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 
-#include "share.h"
+#include "trace.h"
 
 static struct vfsmount *share_mnt;
 static int share_mnt_count;
@@ -231,6 +231,7 @@ static int UVERBS_HANDLER(IB_UVERBS_METHOD_SHARE_DERIVE)(
 	if (ret)
 		goto err_file;
 
+	trace_share_derive(grant->share, rights);
 	fd_install(fd, file);
 	goto out_from;
 

@@ -7,7 +7,7 @@
  */
 #include <linux/file.h>
 
-#include "share.h"
+#include "trace.h"
 
 static int import_check(struct share_import *import,
 			enum ib_uverbs_share_kind kind, u32 rights)
@@ -99,6 +99,7 @@ static int share_import_destroy(struct ib_uobject *uobject,
 	ret = import_end(import);
 	if (ret && why == RDMA_REMOVE_DESTROY)
 		return ret;
+	trace_share_release(import->share, import->rights);
 	import_put(import);
 	return 0;
 }
@@ -234,6 +235,7 @@ static int UVERBS_HANDLER(IB_UVERBS_METHOD_IMPORT_CREATE)(
 	}
 
 	uobject->object = import->share;
+	trace_share_import(import->share, import->rights);
 	uverbs_finalize_uobj_create(attrs, IB_UVERBS_ATTR_IMPORT_CREATE_HANDLE);
 out_file:
 	fput(file);

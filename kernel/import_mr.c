@@ -8,7 +8,7 @@
  */
 #include <linux/slab.h>
 
-#include "share.h"
+#include "trace.h"
 
 /**
  * struct share_mr - a region on an exported PD that is not the exporter's own
@@ -200,6 +200,7 @@ static int UVERBS_HANDLER(IB_UVERBS_METHOD_IMPORT_REG_MR)(
 		goto out_range;
 	}
 	uobject->object = import->share;
+	trace_share_register(import->share->ibdev, lkey, rkey, &range);
 	uverbs_finalize_uobj_create(attrs, IB_UVERBS_ATTR_IMPORT_REG_MR_HANDLE);
 out_range:
 	share_range_put(&range);

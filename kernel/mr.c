@@ -5,7 +5,7 @@
  * Memory regions of shared memory. The region is an ordinary one of the
  * provider: pinned and charged by ib_umem_get(), destroyed by MR_DESTROY.
  */
-#include "share.h"
+#include "trace.h"
 
 /*
  * An MR has no usecnt of its own: the shared lock of its uobject makes
@@ -111,8 +111,12 @@ static int UVERBS_HANDLER(IB_UVERBS_METHOD_SHARE_REG_MR)(
 			  &mr->lkey, sizeof(mr->lkey));
 	if (ret)
 		return ret;
-	return share_reply(attrs, IB_UVERBS_ATTR_SHARE_REG_MR_RESP_RKEY,
-			   &mr->rkey, sizeof(mr->rkey));
+	ret = share_reply(attrs, IB_UVERBS_ATTR_SHARE_REG_MR_RESP_RKEY,
+			  &mr->rkey, sizeof(mr->rkey));
+	if (ret)
+		return ret;
+	trace_share_register(pd->device, mr->lkey, mr->rkey, &range);
+	return 0;
 }
 
 DECLARE_UVERBS_NAMED_METHOD(

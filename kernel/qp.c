@@ -4,7 +4,7 @@
  */
 #include <linux/slab.h>
 
-#include "share.h"
+#include "trace.h"
 
 static int qp_check(struct ib_uobject *target)
 {
@@ -112,6 +112,7 @@ static int qp_kick(struct share *share, u32 flags)
 		return share_refuse(share->ibdev, ret,
 				    "provider refuses kick %#x of QP %#x in its state",
 				    flags, qp->qp_num);
+	trace_share_kick(share, qp->qp_num, flags);
 	return 0;
 }
 

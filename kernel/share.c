@@ -9,7 +9,7 @@
 #include <linux/poll.h>
 #include <linux/slab.h>
 
-#include "share.h"
+#include "trace.h"
 
 /* software providers whose rings are uAPI and that can be told of new work */
 bool share_has_rings(struct ib_device *ibdev)
@@ -156,6 +156,7 @@ static int share_destroy(struct ib_uobject *uobject,
 	if (ret)
 		return share_refuse(share->ibdev, ret,
 				    "a memory window is bound to a region on the PD");
+	trace_share_revoke(share, why == RDMA_REMOVE_DESTROY);
 	share_put(share);
 	return 0;
 }
