@@ -54,7 +54,7 @@ int share_access_check(struct ib_device *ibdev, u32 access)
 
 	if (ret)
 		return share_refuse(ibdev, ret,
-				    "access %#x is not for this device, or remote without local write",
+				    "access %#x not for this device, or remote without local",
 				    access);
 	return 0;
 }

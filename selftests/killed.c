@@ -48,8 +48,9 @@ static int loop_query(struct victim *v)
 
 static int loop_reg_mr(struct victim *v)
 {
-	struct reg_mr mr = { .pd = v->own_pd, .fd = v->memory, .length = 64 * PAGE, .access = ACCESS_LOCAL };
+	struct reg_mr mr = { .pd = v->own_pd, .fd = v->memory, .length = 64 * PAGE };
 
+	mr.access = ACCESS_LOCAL;
 	return do_reg_mr(v->fd, &mr) ?: destroy(v->fd, UVERBS_OBJECT_MR, mr.handle);
 }
 
@@ -103,7 +104,8 @@ static int loop_import_reg_mr(struct victim *v)
 
 static int loop_kick(struct victim *v)
 {
-	return do_kick(v->fd, v->in_qp.handle, IB_UVERBS_SHARE_KICK_SEND | IB_UVERBS_SHARE_KICK_RECV);
+	return do_kick(v->fd, v->in_qp.handle,
+		       IB_UVERBS_SHARE_KICK_SEND | IB_UVERBS_SHARE_KICK_RECV);
 }
 
 static int loop_arm(struct victim *v)

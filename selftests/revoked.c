@@ -25,7 +25,8 @@ FIXTURE(revoked)
 
 static int reg_page(struct endpoint *ep, struct reg_mr *mr)
 {
-	*mr = (struct reg_mr){ .pd = ep->pd, .fd = memfd(PAGE), .length = PAGE, .access = ACCESS_LOCAL };
+	*mr = (struct reg_mr){ .pd = ep->pd, .fd = memfd(PAGE), .length = PAGE };
+	mr->access = ACCESS_LOCAL;
 	return do_reg_mr(ep->fd, mr);
 }
 

@@ -44,7 +44,8 @@ static int grant_of(int sock, struct export_args *export)
 
 static void export_all(int sock, struct endpoint *ep, uint32_t mr)
 {
-	struct export_args of_pd = EXPORT_OF(ep->fd, ep->pd), of_cq = EXPORT_OF(ep->fd, ep->cq.handle);
+	struct export_args of_pd = EXPORT_OF(ep->fd, ep->pd);
+	struct export_args of_cq = EXPORT_OF(ep->fd, ep->cq.handle);
 	struct export_args of_qp = EXPORT_OF(ep->fd, ep->qp.handle), of_mr = EXPORT_OF(ep->fd, mr);
 	struct ib_uverbs_share_segment cq, qp[2];
 

@@ -34,23 +34,24 @@ struct ibv_ah *ibv_share_create_ah(struct ibv_pd *ibv_pd,
 				   struct ibv_ah_attr *attr)
 {
 	struct share_pd *pd = share_pd_of(ibv_pd);
+	struct share_av av = { { 0 } };
 	struct share_ah *ah;
 
 	if (!pd || share_context_check(pd->obj.ctx))
+		return NULL;
+	if (ah_fill(pd, attr, &av))
 		return NULL;
 	ah = calloc(1, sizeof(*ah));
 	if (!ah) {
 		share_error(ENOMEM, "out of memory");
 		return NULL;
 	}
-	if (ah_fill(pd, attr, &ah->av)) {
-		free(ah);
-		return NULL;
-	}
+	ah->av = av;
 	ah->ibv.context = pd->obj.ctx->fake;
 	ah->ibv.pd = ibv_pd;
 	ah->ibv.handle = SHARE_NO_HANDLE;
-	return &ah->ibv;
+	/* its first member */
+	return (struct ibv_ah *)(void *)ah;
 }
 
 int ibv_share_destroy_ah(struct ibv_ah *ah)

@@ -124,7 +124,7 @@ static int bad_parameters(void)
 	CHECK(share_control_add_qp(&control, &qp, &index) == EINVAL);
 	qp.rq_entries = 0;
 	CHECK(!share_control_add_qp(&control, &qp, &index));
-	qp.qp_type = IBV_QPT_UD;
+	qp.qp_type = IBV_QPT_RAW_PACKET;
 	CHECK(share_control_add_qp(&control, &qp, &index) == EINVAL);
 	share_control_detach(&control);
 	return 1;
