@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Copyright (c) 2026 The uverbs-share authors
+ *
+ * usage: rxe-faults FAULT private|shared
+ *
+ * What rxe believes blindly from a ring. "private": a process spoils the ring of
+ * a QP of its own, with nothing of this project; "shared": an importer spoils
+ * that of its exporter. Says what came of it, if there is still somebody to say
+ * it: run it in a VM of its own (scripts/rxe-faults).
+ */
+#include <infiniband/verbs.h>
+
+#include "share_test.h"
+
+#define BYTES 16
+#define OPCODE_REG_MR 32
+
+static char buffer[PAGE] __attribute__((aligned(PAGE)));
+
+struct rings {
+	struct rxe_queue_buf *send, *recv;
+};
+
+static struct rxe_send_wqe *next_send(struct rings *rings)
+{
+	return (void *)(rings->send->data + ((size_t)rings->send->producer_index
+					     << rings->send->log2_elem_size));
+}
+
+static void opcode(struct rings *rings, struct rxe_sge *sge)
+{
+	struct rxe_send_wqe *wqe = next_send(rings);
+
+	post_send(rings->send, 1, sge);
+	wqe->wr.opcode = 0x7fffffff;
+}
+
+static void reg_mr(struct rings *rings, struct rxe_sge *sge)
+{
+	struct rxe_send_wqe *wqe = next_send(rings);
+
+	post_send(rings->send, 1, sge);
+	wqe->wr.opcode = OPCODE_REG_MR;
+	/* where a pointer to a region of the kernel is expected */
+	wqe->wr.wr.rdma.remote_addr = 0xdead000000000000ULL;
+}
+
+static void inline_offset(struct rings *rings, struct rxe_sge *sge)
+{
+	struct rxe_send_wqe *wqe = next_send(rings);
+
+	post_send(rings->send, 1, sge);
+	wqe->wr.send_flags |= IBV_SEND_INLINE;
+	wqe->dma.sge_offset = 0x7fffffff;
+}
+
+static void producer_index(struct rings *rings, struct rxe_sge *sge)
+{
+	post_send(rings->send, 1, sge);
+	rings->send->producer_index = rings->send->index_mask + 5;
+}
+
+static void num_sge(struct rings *rings, struct rxe_sge *sge)
+{
+	struct rxe_send_wqe *wqe = next_send(rings);
+
+	post_send(rings->send, 1, sge);
+	wqe->dma.num_sge = 0x10000000;
+	wqe->dma.cur_sge = 0x10000000;
+}
+
+static void recv_num_sge(struct rings *rings, struct rxe_sge *sge)
+{
+	((struct rxe_recv_wqe *)rings->recv->data)->dma.num_sge = 0x10000000;
+	post_send(rings->send, 1, sge);
+}
+
+static void recv_cur_sge(struct rings *rings, struct rxe_sge *sge)
+{
+	((struct rxe_recv_wqe *)rings->recv->data)->dma.cur_sge = 0x10000000;
+	post_send(rings->send, 1, sge);
+}
+
+static const struct {
+	const char *name;
+	void (*spoil)(struct rings *rings, struct rxe_sge *sge);
+} faults[] = {
+	{ "opcode", opcode },
+	{ "reg_mr", reg_mr },
+	{ "inline_offset", inline_offset },
+	{ "producer_index", producer_index },
+	{ "num_sge", num_sge },
+	{ "recv_num_sge", recv_num_sge },
+	{ "recv_cur_sge", recv_cur_sge },
+};
+
+#define CHECK(cond)                                                            \
+	do {                                                                   \
+		if (!(cond)) {                                                 \
+			printf("cannot try it: %s, errno %d\n", #cond, errno); \
+			exit(2);                                               \
+		}                                                              \
+	} while (0)
+
+/* the rings as an importer has them */
+static void import_rings(struct endpoint *ep, struct rings *rings, struct import *import)
+{
+	struct ib_uverbs_share_segment segs[] = {
+		ring_segment(&ep->qp.send, IB_UVERBS_SHARE_RING_SEND),
+		ring_segment(&ep->qp.recv, IB_UVERBS_SHARE_RING_RECV),
+	};
+	struct export_args export = EXPORT_OF(ep->fd, ep->qp.handle);
+
+	export.segs = segs;
+	export.nsegs = 2;
+	CHECK(!do_export(ep->fd, &export));
+	*import = IMPORT_OF(export.grant);
+	CHECK(!do_import(ep->fd, import));
+	rings->send = mmap(NULL, segs[0].length, PROT_READ | PROT_WRITE, MAP_SHARED, export.grant,
+			   0);
+	rings->recv = mmap(NULL, segs[1].length, PROT_READ | PROT_WRITE, MAP_SHARED, export.grant,
+			   1LL << IB_UVERBS_SHARE_RING_SHIFT);
+	CHECK(rings->send != MAP_FAILED && rings->recv != MAP_FAILED);
+}
+
+static void run(void (*spoil)(struct rings *rings, struct rxe_sge *sge), bool shared)
+{
+	struct rxe_sge sge = { .addr = (uintptr_t)buffer, .length = BYTES };
+	struct ib_uverbs_reg_mr_resp mr;
+	struct ib_uverbs_wc wc = {};
+	struct import import;
+	struct endpoint ep;
+	struct rings rings;
+
+	CHECK(!endpoint_open(&ep, "rxe0", IB_UVERBS_QPT_RC));
+	CHECK(!endpoint_connect(&ep, &ep));
+	CHECK(!mr_reg(ep.fd, ep.pd, buffer, PAGE, ACCESS_ALL, &mr));
+	rings = (struct rings){ ep.qp.send.buf, ep.qp.recv.buf };
+	if (shared)
+		import_rings(&ep, &rings, &import);
+	sge.lkey = mr.lkey;
+	post_recv(rings.recv, 2, &sge);
+	spoil(&rings, &sge);
+	if (shared)
+		CHECK(!do_kick(ep.fd, import.handle, IB_UVERBS_SHARE_KICK_SEND));
+	else
+		CHECK(!qp_doorbell(ep.fd, ep.qp.handle));
+	if (poll_cq(ep.cq.ring.buf, &wc))
+		printf("refused or done: status %u\n", wc.status);
+	else
+		printf("no completion\n");
+}
+
+int main(int argc, char *argv[])
+{
+	unsigned int i;
+
+	for (i = 0; argc == 3 && i < sizeof(faults) / sizeof(faults[0]); i++) {
+		if (strcmp(argv[1], faults[i].name))
+			continue;
+		run(faults[i].spoil, !strcmp(argv[2], "shared"));
+		return 0;
+	}
+	for (i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
+		printf("%s\n", faults[i].name);
+	return argc == 1 ? 0 : 2;
+}
