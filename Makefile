@@ -74,7 +74,7 @@ fuzz: modules selftests ## CALLS random calls from SEED on, in a VM with KERNEL
 		--env FUZZ_CALLS=$(CALLS) --env FUZZ_SEED=$(SEED)
 
 soak: modules selftests ## use of shares against their end, MINUTES long, in a VM with KERNEL
-	@scripts/vmtest $(KERNEL) 'soak soak_rings' --results $(B)/results/soak-$(KERNEL) \
+	@SOAK=1 scripts/vmtest $(KERNEL) 'soak soak_rings' --results $(B)/results/soak-$(KERNEL) \
 		--slow 1000 --env SOAK_SECONDS=$$(($(MINUTES) * 60))
 
 install: lib ## install library, headers, tools and man pages below DESTDIR
