@@ -179,7 +179,7 @@ static int report(struct world *world)
 	       world->stuck);
 	CHECK(!world->lost && !world->stuck && !world->failed);
 	/* each event is of an arming, and there are few that were in vain */
-	CHECK(world->superfluous <= 2 * world->rounds + 100);
+	CHECK(world->superfluous <= world->sleeps);
 	return 1;
 }
 
