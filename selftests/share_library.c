@@ -57,3 +57,19 @@ int lib_connect(struct ibv_qp *qp, int shared, uint32_t to,
 	CHECK(!modify(qp, &attr, TO_RTS));
 	return 0;
 }
+
+long lib_counter(const char *dev, const char *name)
+{
+	char path[128];
+	long value;
+	FILE *f;
+	int n;
+
+	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/ports/1/hw_counters/%s", dev, name);
+	f = fopen(path, "re");
+	if (!f)
+		return -1;
+	n = fscanf(f, "%ld", &value);
+	fclose(f);
+	return n == 1 ? value : -1;
+}
