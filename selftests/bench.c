@@ -23,6 +23,7 @@
 #define ACCESS (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE)
 #define BATCH 2000
 #define DEPTH 64
+#define MESSAGES 100
 
 struct bench {
 	struct ibv_context *context;
@@ -143,6 +144,44 @@ static double send_shared(struct bench *b)
 	return send_and_poll(b->shared_qp);
 }
 
+/* Messages of the QP to itself, one at a time. */
+static double talk(struct ibv_qp *qp, int late)
+{
+	struct ibv_send_wr send = { .opcode = IBV_WR_SEND,
+				    .send_flags = IBV_SEND_SIGNALED };
+	struct ibv_recv_wr recv = { .num_sge = 0 }, *bad_recv;
+	struct ibv_send_wr *bad;
+	struct ibv_wc wc;
+	double t = now();
+	int i, done, n;
+
+	for (i = 0; i < MESSAGES; i++) {
+		if (!late && ibv_post_recv(qp, &recv, &bad_recv))
+			fail("ibv_post_recv");
+		if (ibv_post_send(qp, &send, &bad))
+			fail("ibv_post_send");
+		/* the kick has delivered it, if it could be */
+		if (late && ibv_post_recv(qp, &recv, &bad_recv))
+			fail("ibv_post_recv");
+		for (done = 0; done < 2; done += n) {
+			n = ibv_poll_cq(qp->send_cq, 1, &wc);
+			if (n < 0 || (n && wc.status != IBV_WC_SUCCESS))
+				fail("a message");
+		}
+	}
+	return now() - t;
+}
+
+static double receive_first(struct bench *b)
+{
+	return talk(b->shared_qp, 0);
+}
+
+static double receive_late(struct bench *b)
+{
+	return talk(b->shared_qp, 1);
+}
+
 static int compare(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
@@ -253,6 +292,8 @@ int main(int argc, char **argv)
 	      reg_by_mmap);
 	ratio(&b, "ibv_reg_shared_mr(own mapping) / ibv_reg_mr",
 	      reg_mapped_by_fd, reg_mapped);
+	ratio(&b, "send before the receive (RNR NAK) / after it", receive_late,
+	      receive_first);
 	ratio(&b, "post + poll on a shared QP / on a private QP", send_shared,
 	      send_private);
 	return 0;

@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Copyright (c) 2026 The uverbs-share authors
+ *
+ * Connections of rdma_cm: the server is user/examples/first_packet.c, with
+ * worker processes; the clients are unmodified programs of rdmacm-utils, which
+ * know nothing of all this, and one here that sends in its handler of
+ * ESTABLISHED. Client and server are both on rxe0: so the CM wants it for an
+ * address of this machine. The counter tells how often a message had no receive.
+ */
+#include <arpa/inet.h>
+#include <endian.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <rdma/rdma_cma.h>
+#include <kselftest_harness.h>
+#include "share_library.h"
+
+#define ADDRESS "10.8.0.1"
+#define PORT 7174
+#define PORT_TEXT "7174"
+#define IN_A_ROW 200
+#define IN_A_ROW_TEXT "200"
+#define LIMIT_S 500 /* each test; the harness is less patient */
+#define RNR "send_rnr_err"
+
+struct program {
+	pid_t pid;
+	int out;
+};
+
+/* what rping sends */
+struct info {
+	uint64_t address;
+	uint32_t key;
+	uint32_t size;
+};
+
+static int start(struct program *p, char *const argv[])
+{
+	int out[2];
+
+	CHECK(!pipe2(out, O_CLOEXEC));
+	fflush(stdout);
+	p->pid = fork();
+	CHECK(p->pid >= 0);
+	if (!p->pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		dup2(out[1], 1);
+		dup2(out[1], 2);
+		execvp(argv[0], argv);
+		_exit(127);
+	}
+	close(out[1]);
+	p->out = out[0];
+	return 0;
+}
+
+/* The end of it, and if that is a bad one, what it has said. */
+static int ends_well(struct program *p, const char *name)
+{
+	char text[4096];
+	int status, n, length = 0;
+
+	while ((n = read(p->out, text + length, sizeof(text) - 1 - length)) > 0)
+		length += n;
+	text[length] = 0;
+	close(p->out);
+	CHECK(waitpid(p->pid, &status, 0) == p->pid);
+	if (status)
+		printf("# %s: status 0x%x: %s\n", name, status, text);
+	return status;
+}
+
+static int server(struct program *p, char *mode, char *connections, char *workers)
+{
+	char program[] = EXAMPLES "/first_packet", address[] = ADDRESS, port[] = PORT_TEXT;
+	char *argv[] = { program, mode, address, port, connections, workers, NULL };
+	char text[7] = "";
+	ssize_t n;
+
+	CHECK(!start(p, argv));
+	n = read(p->out, text, 6);
+	CHECK(n == 6 && !strcmp(text, "ready\n"));
+	return 0;
+}
+
+static int rping(char *count)
+{
+	char *argv[] = { "rping", "-c", "-a", ADDRESS, "-p", PORT_TEXT, "-V", "-C", count, NULL };
+	struct program p;
+
+	CHECK(!start(&p, argv));
+	return ends_well(&p, "rping");
+}
+
+static int ucmatose(void)
+{
+	char *argv[] = { "ucmatose", "-s", ADDRESS, "-p", PORT_TEXT, NULL };
+	struct program p;
+
+	CHECK(!start(&p, argv));
+	return ends_well(&p, "ucmatose");
+}
+
+FIXTURE(first_packet)
+{
+	struct program server;
+};
+
+FIXTURE_SETUP(first_packet)
+{
+}
+
+FIXTURE_TEARDOWN(first_packet)
+{
+}
+
+/* 200 programs one after another, two workers: no message without a receive. */
+TEST_F_TIMEOUT(first_packet, gate_rping, LIMIT_S)
+{
+	const long before = lib_counter("rxe0", RNR);
+	int i;
+
+	ASSERT_EQ(server(&self->server, "gate", IN_A_ROW_TEXT, "2"), 0);
+	for (i = 0; i < IN_A_ROW; i++)
+		ASSERT_EQ(rping("1"), 0);
+	EXPECT_EQ(ends_well(&self->server, "server"), 0);
+	EXPECT_GE(before, 0);
+	EXPECT_EQ(lib_counter("rxe0", RNR), before);
+}
+
+/* The negative control: they are refused, sent again, and none is lost. */
+TEST_F_TIMEOUT(first_packet, without_gate, LIMIT_S)
+{
+	const long before = lib_counter("rxe0", RNR);
+	int i;
+
+	ASSERT_EQ(server(&self->server, "rnr", "10", "1"), 0);
+	for (i = 0; i < 10; i++)
+		ASSERT_EQ(rping("2"), 0);
+	EXPECT_EQ(ends_well(&self->server, "server"), 0);
+	EXPECT_GT(lib_counter("rxe0", RNR), before);
+}
+
+/* The server posts, a worker that is started later takes it from there. */
+TEST_F_TIMEOUT(first_packet, shared_memory, LIMIT_S)
+{
+	const long before = lib_counter("rxe0", RNR);
+	int i;
+
+	ASSERT_EQ(server(&self->server, "shared", "3", "1"), 0);
+	for (i = 0; i < 3; i++)
+		ASSERT_EQ(rping("5"), 0);
+	EXPECT_EQ(ends_well(&self->server, "server"), 0);
+	EXPECT_EQ(lib_counter("rxe0", RNR), before);
+}
+
+/* Here the server sends first. */
+TEST_F_TIMEOUT(first_packet, gate_ucmatose, LIMIT_S)
+{
+	int i;
+
+	ASSERT_EQ(server(&self->server, "ucmatose", "5", "1"), 0);
+	for (i = 0; i < 5; i++)
+		ASSERT_EQ(ucmatose(), 0);
+	EXPECT_EQ(ends_well(&self->server, "server"), 0);
+}
+
+/*
+ * struct client - one connection
+ * @text: is what the server reads
+ * @info: says where it is
+ */
+struct client {
+	struct rdma_event_channel *channel;
+	struct rdma_cm_id *id;
+	struct ibv_mr *mr;
+	struct ibv_cq *cq;
+	struct memory {
+		char text[64];
+		struct info info;
+		struct info answer;
+	} memory;
+};
+
+static int client_receives(struct client *c)
+{
+	struct ibv_sge sge = { (uintptr_t)&c->memory.answer, sizeof(struct info), c->mr->lkey };
+	struct ibv_recv_wr wr = { .sg_list = &sge, .num_sge = 1 }, *bad;
+
+	return ibv_post_recv(c->id->qp, &wr, &bad);
+}
+
+static int client_sends(struct client *c)
+{
+	struct ibv_sge sge = { (uintptr_t)&c->memory.info, sizeof(struct info), c->mr->lkey };
+	struct ibv_send_wr wr = { .sg_list = &sge,
+				  .num_sge = 1,
+				  .opcode = IBV_WR_SEND,
+				  .send_flags = IBV_SEND_SIGNALED };
+	struct ibv_send_wr *bad;
+
+	c->memory.info = (struct info){ htobe64((uintptr_t)c->memory.text), htobe32(c->mr->rkey),
+					htobe32(sizeof(c->memory.text)) };
+	return ibv_post_send(c->id->qp, &wr, &bad);
+}
+
+static int client_makes_qp(struct client *c)
+{
+	struct ibv_qp_init_attr init = { .cap = { 4, 4, 1, 1, 0 }, .qp_type = IBV_QPT_RC };
+
+	CHECK(!rdma_create_qp(c->id, NULL, &init));
+	c->cq = c->id->send_cq;
+	c->mr = ibv_reg_mr(c->id->pd, &c->memory, sizeof(c->memory), ACCESS);
+	CHECK(c->mr);
+	return client_receives(c);
+}
+
+/* The next event has to be that; what is done with it comes before the ack. */
+static int expect_event(struct client *c, enum rdma_cm_event_type type,
+			int (*handle)(struct client *))
+{
+	struct pollfd pfd = { .fd = c->channel->fd, .events = POLLIN };
+	struct rdma_cm_event *event;
+	enum rdma_cm_event_type got;
+	int ret = 0;
+
+	CHECK(poll(&pfd, 1, 10000) == 1);
+	CHECK(!rdma_get_cm_event(c->channel, &event));
+	got = event->event;
+	if (got == type && handle)
+		ret = handle(c);
+	rdma_ack_cm_event(event);
+	if (got != type)
+		printf("# event %s\n", rdma_event_str(got));
+	CHECK(got == type);
+	return ret;
+}
+
+static int client_opens(struct client *c)
+{
+	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(PORT) };
+	struct rdma_conn_param param = { .responder_resources = 1,
+					 .initiator_depth = 1,
+					 .retry_count = 7 };
+
+	memset(c, 0, sizeof(*c));
+	inet_pton(AF_INET, ADDRESS, &to.sin_addr);
+	CHECK(c->channel = rdma_create_event_channel());
+	CHECK(!rdma_create_id(c->channel, &c->id, NULL, RDMA_PS_TCP));
+	CHECK(!rdma_resolve_addr(c->id, NULL, (struct sockaddr *)&to, 2000));
+	CHECK(!expect_event(c, RDMA_CM_EVENT_ADDR_RESOLVED, NULL));
+	CHECK(!rdma_resolve_route(c->id, 2000));
+	CHECK(!expect_event(c, RDMA_CM_EVENT_ROUTE_RESOLVED, client_makes_qp));
+	CHECK(!rdma_connect(c->id, &param));
+	return 0;
+}
+
+static void client_closes(struct client *c)
+{
+	rdma_destroy_qp(c->id);
+	ibv_dereg_mr(c->mr);
+	rdma_destroy_id(c->id);
+	rdma_destroy_event_channel(c->channel);
+}
+
+/* Sent in the handler, read and answered. */
+static int client_talks(struct client *c)
+{
+	struct ibv_wc wc;
+	int tries, n;
+
+	CHECK(!expect_event(c, RDMA_CM_EVENT_ESTABLISHED, client_sends));
+	for (tries = 0; tries < 20000; tries++) {
+		n = ibv_poll_cq(c->id->recv_cq, 1, &wc);
+		if (n)
+			break;
+		usleep(500);
+	}
+	CHECK(n == 1 && wc.status == IBV_WC_SUCCESS);
+	CHECK(wc.byte_len == sizeof(struct info));
+	CHECK(!rdma_disconnect(c->id));
+	return 0;
+}
+
+TEST_F_TIMEOUT(first_packet, gate_own_client, LIMIT_S)
+{
+	const long before = lib_counter("rxe0", RNR);
+	struct client c;
+	int i;
+
+	ASSERT_EQ(server(&self->server, "gate", IN_A_ROW_TEXT, "2"), 0);
+	for (i = 0; i < IN_A_ROW; i++) {
+		ASSERT_EQ(client_opens(&c), 0);
+		ASSERT_EQ(client_talks(&c), 0);
+		client_closes(&c);
+	}
+	EXPECT_EQ(ends_well(&self->server, "server"), 0);
+	EXPECT_EQ(lib_counter("rxe0", RNR), before);
+}
+
+/* They go at all times between the request and the first message. */
+TEST_F_TIMEOUT(first_packet, peer_goes_meanwhile, LIMIT_S)
+{
+	struct client c;
+	int i, status;
+
+	ASSERT_EQ(server(&self->server, "gate", "1000", "2"), 0);
+	for (i = 0; i < 30; i++) {
+		ASSERT_EQ(client_opens(&c), 0);
+		usleep(i % 10 * 2000);
+		client_closes(&c);
+	}
+	/* and the server is there yet */
+	EXPECT_EQ(rping("2"), 0);
+	EXPECT_EQ(waitpid(self->server.pid, &status, WNOHANG), 0);
+	kill(self->server.pid, SIGTERM);
+	EXPECT_EQ(ends_well(&self->server, "server"), SIGTERM);
+}
+
+TEST_HARNESS_MAIN
