@@ -61,8 +61,11 @@ static int start(struct program *p, char *const argv[])
 	return 0;
 }
 
-/* The end of it, and if that is a bad one, what it has said. */
-static int ends_well(struct program *p, const char *name)
+/*
+ * The end of it, and if that is a bad one, what it has said; unless it is
+ * @excused.
+ */
+static int ends(struct program *p, const char *name, const char *excused)
 {
 	char text[4096];
 	int status, n, length = 0;
@@ -72,9 +75,16 @@ static int ends_well(struct program *p, const char *name)
 	text[length] = 0;
 	close(p->out);
 	CHECK(waitpid(p->pid, &status, 0) == p->pid);
+	if (excused && !strcmp(text, excused))
+		return 0;
 	if (status)
 		printf("# %s: status 0x%x: %s\n", name, status, text);
 	return status;
+}
+
+static int ends_well(struct program *p, const char *name)
+{
+	return ends(p, name, NULL);
 }
 
 static int server(struct program *p, char *mode, char *connections, char *workers)
@@ -90,13 +100,17 @@ static int server(struct program *p, char *mode, char *connections, char *worker
 	return 0;
 }
 
+/*
+ * Its thread for events may still be there when it closes its channel at the
+ * end: then this rping (rdma-core 44) exits with -1, whatever the server is.
+ */
 static int rping(char *count)
 {
 	char *argv[] = { "rping", "-c", "-a", ADDRESS, "-p", PORT_TEXT, "-V", "-C", count, NULL };
 	struct program p;
 
 	CHECK(!start(&p, argv));
-	return ends_well(&p, "rping");
+	return ends(&p, "rping", "client DISCONNECT EVENT...\nrdma_get_cm_event: Bad file descriptor\n");
 }
 
 static int ucmatose(void)
