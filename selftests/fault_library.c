@@ -104,7 +104,7 @@ static int dereg_mr(void *data)
 {
 	struct env *env = data;
 
-	return ibv_share_dereg_mr(env->mr);
+	return ibv_dereg_mr(env->mr);
 }
 
 static int export_mr(void *data)
@@ -117,7 +117,9 @@ static int export_mr(void *data)
 /* an MR is exported once */
 static int reg_again(void *data)
 {
-	return dereg_mr(data) ?: reg_mr(data);
+	struct env *env = data;
+
+	return ibv_share_dereg_mr(env->mr) ?: reg_mr(data);
 }
 
 /* a bundle of everything; one that was not taken must not be found by the next call */
@@ -148,8 +150,8 @@ FIXTURE_VARIANT(fault_library)
 	struct fault_call call;
 };
 
-/* FAULT(name, prepare, run, undo) */
-#define FAULT(name_, prepare_, run_, undo_)       \
+/* FAULT(name, prepare, run, undo, also) */
+#define FAULT(name_, prepare_, run_, undo_, ...)  \
 	FIXTURE_VARIANT_ADD(fault_library, name_) \
 	{                                         \
 		.call = {                         \
@@ -157,16 +159,18 @@ FIXTURE_VARIANT(fault_library)
 			.run = (run_),            \
 			.undo = (undo_),          \
 			.used = used,             \
+			.also = { __VA_ARGS__ },  \
 		},                                \
 	}
 
-FAULT(open, NULL, open_context, close_context);
+/* inodes: of proc, of a memfd; a socket for each QP of rxe; a message's buffer */
+FAULT(open, NULL, open_context, close_context, ENOENT, ENOSPC);
 FAULT(alloc_pd, NULL, alloc_pd, dealloc_pd);
 FAULT(create_cq, NULL, create_cq, destroy_cq);
-FAULT(create_qp, NULL, create_qp, destroy_qp);
+FAULT(create_qp, NULL, create_qp, destroy_qp, ENFILE);
 FAULT(reg_mr, NULL, reg_mr, dereg_mr);
-FAULT(export_mr, reg_mr, export_mr, reg_again);
-FAULT(send, create_qp, send_bundle, drop_bundle);
+FAULT(export_mr, reg_mr, export_mr, reg_again, ENOENT);
+FAULT(send, create_qp, send_bundle, drop_bundle, ENOBUFS);
 
 static long count_all(void)
 {
@@ -206,7 +210,7 @@ TEST_F_TIMEOUT(fault_library, each, 900)
 	TH_LOG("%s", ibv_share_last_error());
 	TH_LOG("%u faults, %u errors", count.injected, count.errors);
 
-	if (env->mr && variant->call.run == export_mr)
+	if (variant->call.run == export_mr)
 		EXPECT_EQ(0, dereg_mr(env));
 	if (variant->call.run == send_bundle)
 		EXPECT_EQ(0, destroy_qp(env));

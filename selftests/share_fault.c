@@ -96,7 +96,14 @@ static bool disarm(void)
 
 static bool is_expected(const struct fault_call *call, int err)
 {
-	return !call->never_fails && (err == ENOMEM || err == EFAULT);
+	unsigned int i;
+
+	if (call->never_fails)
+		return false;
+	for (i = 0; i < sizeof(call->also) / sizeof(call->also[0]) && call->also[i]; i++)
+		if (err == call->also[i])
+			return true;
+	return err == ENOMEM || err == EFAULT;
 }
 
 static unsigned int wrong(unsigned int nth, const char *what, long value)

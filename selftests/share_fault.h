@@ -18,6 +18,7 @@
  *	something: makes it anew
  * @used: how much there is of what it must not leave behind, or NULL
  * @never_fails: gets by without what it cannot have
+ * @also: what else other parts of the kernel call it when there is no memory
  *
  * All but @used return 0 or a positive errno. What comes of a fault is ENOMEM
  * or EFAULT.
@@ -28,6 +29,7 @@ struct fault_call {
 	int (*undo)(void *env);
 	long (*used)(void *env);
 	bool never_fails;
+	int also[4];
 };
 
 /* what was done, for people */

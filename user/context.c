@@ -230,18 +230,13 @@ static int join(struct ibv_share_context *ctx,
 	ret = share_control_attach(&ctx->control, ctx->control_fd, ctx->slot,
 				   ctx->generation, &env);
 	if (ret)
-		return share_error(ret, "the control segment cannot be used:"
-					" it is of another version of the"
-					" library, or damaged");
+		return share_error_control(ret, "joining a shared context");
 	if (ctx->is_maker)
 		share_control_set_heir(&ctx->control, ctx->slot,
 				       ctx->generation);
 	ret = share_control_slot_reset(&ctx->control);
 	if (ret)
-		return share_error(ret,
-				   "the slot has completions of a process that"
-				   " died, and no room for them: the process"
-				   " that made the context has to poll its CQs");
+		return share_error_control(ret, "taking a slot");
 	list_add(ctx);
 	return 0;
 }

@@ -84,8 +84,10 @@ static int check_file(int memfd, size_t *bytes)
 	struct stat st;
 	int seals = fcntl(memfd, F_GET_SEALS);
 
-	if (seals < 0 || (seals & SEALS) != SEALS || fstat(memfd, &st))
+	if (seals < 0 || (seals & SEALS) != SEALS)
 		return EBADFD;
+	if (fstat(memfd, &st))
+		return errno;
 	if (st.st_size <= (off_t)HEAP_OFFSET ||
 	    (uint64_t)st.st_size > SIZE_MAX / 2)
 		return EBADMSG;
@@ -97,7 +99,7 @@ int share_control_attach(struct share_control *control, int memfd,
 			 uint32_t slot, uint32_t generation,
 			 const struct share_env *env)
 {
-	size_t bytes;
+	size_t bytes = 0;
 	void *base;
 	int ret;
 

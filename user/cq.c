@@ -70,8 +70,7 @@ static int cq_attach(struct share_cq *cq)
 				     cq->ring.bytes);
 
 	if (ret)
-		return share_error(ret, "the completion queue does not fit the"
-					" control segment");
+		return share_error_control(ret, "a CQ and its ring");
 	cq->ibv.cqe = (int)cq->path.view.capacity;
 	return 0;
 }
@@ -133,8 +132,7 @@ static int cq_register(struct share_cq *cq, uint32_t cookie)
 	attr.cookie = cookie;
 	ret = share_control_add_cq(&ctx->control, &attr, &cq->index);
 	if (ret)
-		return share_error(ret, "the control segment is full: see"
-					" control_bytes of ibv_share_open()");
+		return share_error_control(ret, "making a CQ");
 	return 0;
 }
 

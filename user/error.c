@@ -48,7 +48,26 @@ static const struct {
 	{ ENOENT, "no such object" },
 	{ EIO, "the device is being removed" },
 	{ EINVAL, "an argument is not valid for this device or object" },
+	{ ETIMEDOUT, "a process that is stopped holds a lock: let it go on, or"
+		     " kill it, and call again" },
 	{ EMFILE, "too many open files: raise it with ulimit -n" },
+};
+
+/* The same numbers, when they come from the control segment. */
+static const struct {
+	int err;
+	const char *sentence;
+} control_sentences[] = {
+	{ EBADMSG, "the control segment is damaged, or of another version of the"
+		   " library: make a new context" },
+	{ EPROTONOSUPPORT, "the control segment is of another version of the"
+			   " library: use one version in all processes" },
+	{ EBADFD, "the control segment is not a sealed memfd" },
+	{ ENOSPC, "the control segment is full: see control_bytes of"
+		  " ibv_share_open()" },
+	{ EBUSY, "the slot has completions of a process that died, and no room"
+		 " for them: the process that made the context has to poll its"
+		 " CQs" },
 };
 
 const char *ibv_share_last_error(void)
@@ -92,4 +111,14 @@ int share_error_ioctl(int err, const char *what)
 	if (!text)
 		return share_error(err, "%s: %s", what, strerror(err));
 	return share_error(err, "%s: %s", what, text);
+}
+
+int share_error_control(int err, const char *what)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(control_sentences) / sizeof(control_sentences[0]); i++)
+		if (control_sentences[i].err == err)
+			return share_error(err, "%s: %s", what, control_sentences[i].sentence);
+	return share_error_ioctl(err, what);
 }

@@ -15,4 +15,7 @@ int share_error(int err, const char *format, ...)
  */
 int share_error_ioctl(int err, const char *what);
 
+/* The same for an answer of the control segment, see control.h and directory.h. */
+int share_error_control(int err, const char *what);
+
 #endif /* SHARE_ERROR_H */

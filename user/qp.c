@@ -75,8 +75,7 @@ static int qp_attach(struct share_qp *qp)
 				 ctx->provider, qp->sq.addr, qp->sq.bytes,
 				 qp->rq.addr, qp->rq.bytes);
 	if (ret)
-		return share_error(ret, "the queue pair does not fit the control"
-					" segment");
+		return share_error_control(ret, "a QP and its rings");
 	qp->path.verbs = ctx->fake;
 	qp->ibv.state = share_qp_state(&qp->path);
 	qp->cap = (struct ibv_qp_cap){
@@ -137,8 +136,7 @@ static int qp_register(struct share_qp *qp, const struct share_new_qp *new_qp,
 					       " the one that is known");
 	ret = share_control_add_qp(&ctx->control, &attr, &qp->index);
 	if (ret)
-		return share_error(ret, "the control segment is full: see"
-					" control_bytes of ibv_share_open()");
+		return share_error_control(ret, "making a QP");
 	return 0;
 }
 

@@ -75,10 +75,6 @@ int ibv_share_modify_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr,
 		return ret;
 	share_qp_attr_to_kern(&kern, attr, attr_mask);
 	ret = modify(qp, &kern, attr_mask & IBV_QP_STATE);
-	if (ret == ETIMEDOUT)
-		return share_error(ret, "a process that is stopped holds a lock"
-					" of the queue pair: let it go on, or"
-					" kill it, and call again");
 	if (ret)
 		return share_error_ioctl(ret, "changing a QP");
 	if (attr_mask & IBV_QP_STATE) {
