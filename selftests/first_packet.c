@@ -110,7 +110,9 @@ static int rping(char *count)
 	struct program p;
 
 	CHECK(!start(&p, argv));
-	return ends(&p, "rping", "client DISCONNECT EVENT...\nrdma_get_cm_event: Bad file descriptor\n");
+	return ends(&p, "rping",
+		    "client DISCONNECT EVENT...\n"
+		    "rdma_get_cm_event: Bad file descriptor\n");
 }
 
 static int ucmatose(void)

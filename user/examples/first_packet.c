@@ -300,12 +300,14 @@ static void end_connection(struct server *s, struct rdma_cm_id *id)
 static struct rdma_cm_id *next_client(struct server *s)
 {
 	struct rdma_cm_id *id;
+	unsigned int i;
 
 	while (!s->num_queued)
 		next_event(s, NULL);
 	id = s->queue[0];
 	s->num_queued--;
-	memmove(s->queue, s->queue + 1, s->num_queued * sizeof(id));
+	for (i = 0; i < s->num_queued; i++)
+		s->queue[i] = s->queue[i + 1];
 	return id;
 }
 
