@@ -81,7 +81,6 @@ static void show_object(struct seq_file *m, struct share *share)
 	if (share->kind->info)
 		share->kind->info(share, &info);
 
-	seq_printf(m, "share-device:\t%s\n", dev_name(&share->ibdev->dev));
 	if (share->target)
 		seq_printf(m, "share-handle:\t%d\n", share->target->id);
 	if (share->kind->kind == IB_UVERBS_SHARE_QP)
@@ -97,6 +96,7 @@ static void share_grant_show_fdinfo(struct seq_file *m, struct file *file)
 	struct share *share = grant->share;
 	bool live = share_trylock_live(share);
 
+	seq_printf(m, "share-device:\t%s\n", dev_name(&share->ibdev->dev));
 	seq_printf(m, "share-kind:\t%s\n", share->kind->name);
 	seq_printf(m, "share-rights:\t0x%x\n", grant->rights);
 	seq_printf(m, "share-state:\t%s\n", live ? "live" : "dead");

@@ -234,7 +234,10 @@ TEST_F(objects, fdinfo)
 	EXPECT_TRUE(fdinfo_has(self->export.grant, "share-imports:\t0"));
 	test_revoke(self->ep.fd, self->export.handle);
 	EXPECT_TRUE(fdinfo_has(self->export.grant, "share-state:\tdead"));
-	EXPECT_FALSE(fdinfo_has(self->export.grant, "share-device:\trxe0"));
+	EXPECT_TRUE(fdinfo_has(self->export.grant, variant->name));
+	EXPECT_TRUE(fdinfo_has(self->export.grant, "share-device:\trxe0"));
+	snprintf(line, sizeof(line), "share-handle:\t%d", self->object);
+	EXPECT_FALSE(fdinfo_has(self->export.grant, line));
 }
 
 TEST_F(objects, revoke_is_told)
