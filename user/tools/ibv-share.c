@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <infiniband/share.h>
+#include <rdma/ib_uverbs_share.h>
 
 enum { EXIT_OK,
        EXIT_NONE,
@@ -19,7 +20,7 @@ enum { EXIT_OK,
 
 static const char *const usage_text =
 	"usage: ibv-share devices   which RDMA devices can share objects\n"
-	"       ibv-share list      who holds grants (all processes need root)\n"
+	"       ibv-share list      who holds grants, open or mapped (others need root)\n"
 	"       ibv-share --help\n"
 	"\n"
 	"Exit status: 0 there is something to show, 1 there is nothing,\n"
@@ -92,10 +93,13 @@ static void process_name(const char *pid, char *name, size_t size)
 	fclose(file);
 }
 
-/* Lines "share-KEY:\tVALUE" of one fdinfo become "KEY VALUE" in one line. */
+/*
+ * Lines "share-KEY:\tVALUE" of one fdinfo become "KEY VALUE" in one line. "share"
+ * is the number of the inode, which all grants of one share have.
+ */
 static int show_fd(const char *pid, const char *fd)
 {
-	char path[64], line[256], name[32];
+	char path[64], line[256], name[32], inode[32] = "?";
 	FILE *file;
 	int fields = 0;
 
@@ -106,13 +110,15 @@ static int show_fd(const char *pid, const char *fd)
 	while (fgets(line, sizeof(line), file)) {
 		char *value = strchr(line, '\t');
 
+		sscanf(line, "ino: %31[0-9]", inode);
 		if (strncmp(line, "share-", 6) || !value)
 			continue;
 		line[strcspn(line, "\n")] = 0;
 		line[strcspn(line, ":")] = 0;
 		if (!fields++) {
 			process_name(pid, name, sizeof(name));
-			printf("pid %s (%s) fd %s", pid, name, fd);
+			printf("pid %s (%s) fd %s share %s", pid, name, fd,
+			       inode);
 		}
 		printf(" %s %s", line + 6, value + 1);
 	}
@@ -120,6 +126,46 @@ static int show_fd(const char *pid, const char *fd)
 	if (fields)
 		printf("\n");
 	return fields > 0;
+}
+
+static const char *ring_name(unsigned long long offset)
+{
+	switch (offset >> IB_UVERBS_SHARE_RING_SHIFT) {
+	case IB_UVERBS_SHARE_RING_SEND:
+		return "send";
+	case IB_UVERBS_SHARE_RING_RECV:
+		return "recv";
+	case IB_UVERBS_SHARE_RING_CQ:
+		return "cq";
+	default:
+		return "srq";
+	}
+}
+
+/* A mapping of a ring is a grant as well, also when its descriptor is closed. */
+static int list_mappings(const char *pid)
+{
+	char path[64], line[512], name[32], range[40], inode[32];
+	unsigned long long offset;
+	int found = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%.16s/maps", pid);
+	file = fopen(path, "re");
+	if (!file)
+		return 0;
+	process_name(pid, name, sizeof(name));
+	while (fgets(line, sizeof(line), file)) {
+		if (!strstr(line, "/[ib_uverbs_share]") ||
+		    sscanf(line, "%39s %*s %llx %*s %31s", range, &offset,
+			   inode) != 3)
+			continue;
+		printf("pid %s (%s) map %s share %s ring %s\n", pid, name,
+		       range, inode, ring_name(offset));
+		found++;
+	}
+	fclose(file);
+	return found;
 }
 
 static int list_process(const char *pid, int *hidden)
@@ -139,7 +185,7 @@ static int list_process(const char *pid, int *hidden)
 		if (is_number(entry->d_name))
 			found += show_fd(pid, entry->d_name);
 	closedir(dir);
-	return found;
+	return found + list_mappings(pid);
 }
 
 static int list(void)
