@@ -15,6 +15,7 @@
 
 #define BYTES 16
 #define OPCODE_REG_MR 32
+#define STATE_ERROR 4
 
 static char buffer[PAGE] __attribute__((aligned(PAGE)));
 
@@ -82,17 +83,40 @@ static void recv_cur_sge(struct rings *rings, struct rxe_sge *sge)
 	post_send(rings->send, 1, sge);
 }
 
-static const struct {
+/* the second one finds no receive, and is tried again and again */
+static void two(struct rings *rings, struct rxe_sge *sge)
+{
+	post_send(rings->send, 1, sge);
+	post_send(rings->send, 3, sge);
+}
+
+/* failed, says the request, and with success */
+static void fail_second(struct rings *rings)
+{
+	struct rxe_send_wqe *wqe =
+		(void *)(rings->send->data + (1UL << rings->send->log2_elem_size));
+	int i;
+
+	for (i = 0; i < 20000; i++) {
+		wqe->status = 0;
+		__atomic_store_n(&wqe->state, STATE_ERROR, __ATOMIC_RELEASE);
+		usleep(100);
+	}
+}
+
+static const struct fault {
 	const char *name;
 	void (*spoil)(struct rings *rings, struct rxe_sge *sge);
+	void (*meanwhile)(struct rings *rings);
 } faults[] = {
-	{ "opcode", opcode },
-	{ "reg_mr", reg_mr },
-	{ "inline_offset", inline_offset },
-	{ "producer_index", producer_index },
-	{ "num_sge", num_sge },
-	{ "recv_num_sge", recv_num_sge },
-	{ "recv_cur_sge", recv_cur_sge },
+	{ "opcode", opcode, NULL },
+	{ "reg_mr", reg_mr, NULL },
+	{ "inline_offset", inline_offset, NULL },
+	{ "producer_index", producer_index, NULL },
+	{ "num_sge", num_sge, NULL },
+	{ "recv_num_sge", recv_num_sge, NULL },
+	{ "recv_cur_sge", recv_cur_sge, NULL },
+	{ "state", two, fail_second },
 };
 
 #define CHECK(cond)                                                            \
@@ -124,7 +148,7 @@ static void import_rings(struct endpoint *ep, struct rings *rings, struct import
 	CHECK(rings->send != MAP_FAILED && rings->recv != MAP_FAILED);
 }
 
-static void run(void (*spoil)(struct rings *rings, struct rxe_sge *sge), bool shared)
+static void run(const struct fault *fault, bool shared)
 {
 	struct rxe_sge sge = { .addr = (uintptr_t)buffer, .length = BYTES };
 	struct ib_uverbs_reg_mr_resp mr;
@@ -141,11 +165,13 @@ static void run(void (*spoil)(struct rings *rings, struct rxe_sge *sge), bool sh
 		import_rings(&ep, &rings, &import);
 	sge.lkey = mr.lkey;
 	post_recv(rings.recv, 2, &sge);
-	spoil(&rings, &sge);
+	fault->spoil(&rings, &sge);
 	if (shared)
 		CHECK(!do_kick(ep.fd, import.handle, IB_UVERBS_SHARE_KICK_SEND));
 	else
 		CHECK(!qp_doorbell(ep.fd, ep.qp.handle));
+	if (fault->meanwhile)
+		fault->meanwhile(&rings);
 	if (poll_cq(ep.cq.ring.buf, &wc))
 		printf("refused or done: status %u\n", wc.status);
 	else
@@ -159,7 +185,7 @@ int main(int argc, char *argv[])
 	for (i = 0; argc == 3 && i < sizeof(faults) / sizeof(faults[0]); i++) {
 		if (strcmp(argv[1], faults[i].name))
 			continue;
-		run(faults[i].spoil, !strcmp(argv[2], "shared"));
+		run(&faults[i], !strcmp(argv[2], "shared"));
 		return 0;
 	}
 	for (i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
