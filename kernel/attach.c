@@ -50,6 +50,7 @@ static const struct uapi_definition share_uapi[] = {
 	UAPI_DEF_CHAIN(share_uapi_mr),
 	UAPI_DEF_CHAIN(share_uapi_cq),
 	UAPI_DEF_CHAIN(share_uapi_qp),
+	UAPI_DEF_CHAIN(share_uapi_srq),
 	{},
 };
 

@@ -119,6 +119,28 @@ static int UVERBS_HANDLER(IB_UVERBS_METHOD_SHARE_REG_MR)(
 	return 0;
 }
 
+static int UVERBS_HANDLER(IB_UVERBS_METHOD_IMPORT_QUERY_MR)(
+	struct uverbs_attr_bundle *attrs)
+{
+	struct ib_uverbs_share_mr out = {};
+	struct share_import *import;
+	struct ib_mr *mr;
+
+	import = share_import_lock(attrs, IB_UVERBS_ATTR_IMPORT_QUERY_MR_HANDLE,
+				   IB_UVERBS_SHARE_MR, IB_UVERBS_SHARE_READ);
+	if (IS_ERR(import))
+		return PTR_ERR(import);
+	mr = import->share->object;
+	out.lkey = mr->lkey;
+	out.rkey = mr->rkey;
+	out.iova = mr->iova;
+	out.length = mr->length;
+	out.access = import->share->memory.access;
+	share_import_unlock(import);
+	return share_reply(attrs, IB_UVERBS_ATTR_IMPORT_QUERY_MR_RESP, &out,
+			   sizeof(out));
+}
+
 DECLARE_UVERBS_NAMED_METHOD(
 	IB_UVERBS_METHOD_SHARE_REG_MR,
 	UVERBS_ATTR_IDR(IB_UVERBS_ATTR_SHARE_REG_MR_HANDLE, UVERBS_OBJECT_MR,
@@ -139,10 +161,25 @@ DECLARE_UVERBS_NAMED_METHOD(
 	UVERBS_ATTR_PTR_OUT(IB_UVERBS_ATTR_SHARE_REG_MR_RESP_RKEY,
 			    UVERBS_ATTR_TYPE(u32), UA_MANDATORY));
 
+DECLARE_UVERBS_NAMED_METHOD(
+	IB_UVERBS_METHOD_IMPORT_QUERY_MR,
+	UVERBS_ATTR_IDR(IB_UVERBS_ATTR_IMPORT_QUERY_MR_HANDLE,
+			IB_UVERBS_OBJECT_IMPORT, UVERBS_ACCESS_READ,
+			UA_MANDATORY),
+	UVERBS_ATTR_PTR_OUT(IB_UVERBS_ATTR_IMPORT_QUERY_MR_RESP,
+			    UVERBS_ATTR_STRUCT(struct ib_uverbs_share_mr,
+					       reserved),
+			    UA_MANDATORY));
+
 ADD_UVERBS_METHODS(share_mr_methods, IB_UVERBS_OBJECT_SHARE,
 		   &UVERBS_METHOD(IB_UVERBS_METHOD_SHARE_REG_MR));
 
+ADD_UVERBS_METHODS(share_mr_import_methods, IB_UVERBS_OBJECT_IMPORT,
+		   &UVERBS_METHOD(IB_UVERBS_METHOD_IMPORT_QUERY_MR));
+
 const struct uapi_definition share_uapi_mr[] = {
 	UAPI_DEF_CHAIN_OBJ_TREE(IB_UVERBS_OBJECT_SHARE, &share_mr_methods),
+	UAPI_DEF_CHAIN_OBJ_TREE(IB_UVERBS_OBJECT_IMPORT,
+				&share_mr_import_methods),
 	{},
 };

@@ -168,14 +168,18 @@ void share_rings_revoke(struct share *share)
 	unmap_mapping_range(share->inode->i_mapping, 0, 0, 1);
 }
 
+u64 share_ring_bytes(const struct share *share, u32 ring)
+{
+	return (u64)share->rings.ring[ring].npages << PAGE_SHIFT;
+}
+
 void share_rings_info(struct share *share, u32 rights, u64 *bytes)
 {
 	u32 r;
 
 	for (r = 0; r < IB_UVERBS_SHARE_RING_COUNT; r++)
 		if (rights & share_ring_right(r))
-			bytes[r] = (u64)share->rings.ring[r].npages
-				   << PAGE_SHIFT;
+			bytes[r] = share_ring_bytes(share, r);
 }
 
 static vm_fault_t share_ring_fault(struct vm_fault *vmf)

@@ -249,6 +249,7 @@ int share_rings_get(struct share *share, struct file *cmd_file,
 		    const struct ib_uverbs_share_segment *segs, int n);
 void share_rings_put(struct share_rings *rings);
 void share_rings_revoke(struct share *share);
+u64 share_ring_bytes(const struct share *share, u32 ring);
 void share_rings_info(struct share *share, u32 rights, u64 *bytes);
 int share_ring_mmap(struct file *file, struct vm_area_struct *vma);
 
@@ -344,6 +345,7 @@ extern const struct uapi_definition share_uapi_context[];
 extern const struct uapi_definition share_uapi_mr[];
 extern const struct uapi_definition share_uapi_cq[];
 extern const struct uapi_definition share_uapi_qp[];
+extern const struct uapi_definition share_uapi_srq[];
 extern const struct share_kind share_kind_context;
 extern const struct share_kind share_kind_pd;
 extern const struct share_kind share_kind_cq;

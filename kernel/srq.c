@@ -32,9 +32,64 @@ static int srq_check(struct ib_uobject *target)
 const struct share_kind share_kind_srq = {
 	.kind = IB_UVERBS_SHARE_SRQ,
 	.name = "srq",
-	.rights = IB_UVERBS_SHARE_POST_RECV | IB_UVERBS_SHARE_REGRANT,
+	.rights = IB_UVERBS_SHARE_POST_RECV | IB_UVERBS_SHARE_READ |
+		  IB_UVERBS_SHARE_REGRANT,
 	.rings = BIT(IB_UVERBS_SHARE_RING_SRQ),
 	.check = srq_check,
 	.pin = srq_pin,
 	.unpin = srq_unpin,
+};
+
+static int srq_query(struct share *share, struct ib_uverbs_share_srq *out)
+{
+	struct ib_srq_attr attr = {};
+	int ret;
+
+	ret = ib_query_srq(share->object, &attr);
+	if (ret)
+		return share_refuse(share->ibdev, ret,
+				    "provider refuses to query the SRQ");
+	out->max_wr = attr.max_wr;
+	out->max_sge = attr.max_sge;
+	out->limit = attr.srq_limit;
+	out->ring_bytes = share_ring_bytes(share, IB_UVERBS_SHARE_RING_SRQ);
+	return 0;
+}
+
+static int UVERBS_HANDLER(IB_UVERBS_METHOD_IMPORT_QUERY_SRQ)(
+	struct uverbs_attr_bundle *attrs)
+{
+	struct ib_uverbs_share_srq out = {};
+	struct share_import *import;
+	int ret;
+
+	import = share_import_lock(attrs,
+				   IB_UVERBS_ATTR_IMPORT_QUERY_SRQ_HANDLE,
+				   IB_UVERBS_SHARE_SRQ, IB_UVERBS_SHARE_READ);
+	if (IS_ERR(import))
+		return PTR_ERR(import);
+	ret = srq_query(import->share, &out);
+	share_import_unlock(import);
+	if (ret)
+		return ret;
+	return share_reply(attrs, IB_UVERBS_ATTR_IMPORT_QUERY_SRQ_RESP, &out,
+			   sizeof(out));
+}
+
+DECLARE_UVERBS_NAMED_METHOD(
+	IB_UVERBS_METHOD_IMPORT_QUERY_SRQ,
+	UVERBS_ATTR_IDR(IB_UVERBS_ATTR_IMPORT_QUERY_SRQ_HANDLE,
+			IB_UVERBS_OBJECT_IMPORT, UVERBS_ACCESS_READ,
+			UA_MANDATORY),
+	UVERBS_ATTR_PTR_OUT(IB_UVERBS_ATTR_IMPORT_QUERY_SRQ_RESP,
+			    UVERBS_ATTR_STRUCT(struct ib_uverbs_share_srq,
+					       ring_bytes),
+			    UA_MANDATORY));
+
+ADD_UVERBS_METHODS(share_srq_methods, IB_UVERBS_OBJECT_IMPORT,
+		   &UVERBS_METHOD(IB_UVERBS_METHOD_IMPORT_QUERY_SRQ));
+
+const struct uapi_definition share_uapi_srq[] = {
+	UAPI_DEF_CHAIN_OBJ_TREE(IB_UVERBS_OBJECT_IMPORT, &share_srq_methods),
+	{},
 };

@@ -186,12 +186,9 @@ static int arm_cq(void *data)
 	return do_arm(env->importer, env->import[CQ].handle, 0);
 }
 
-static int query_qp(void *data)
+static int query_import(void *data)
 {
-	struct fault_env *env = data;
-	struct ib_uverbs_qp_attr attr;
-
-	return do_query_qp(env->importer, env->import[QP].handle, &attr);
+	return fault_env_query(data);
 }
 
 /* from RTS to RTS */
@@ -204,14 +201,6 @@ static int modify_qp(void *data)
 	};
 
 	return do_modify(env->importer, env->import[QP].handle, &attr);
-}
-
-static int query_slot(void *data)
-{
-	struct fault_env *env = data;
-	struct ib_uverbs_share_slot slot;
-
-	return do_query_slot(env->importer, env->import[CONTEXT].handle, 0, &slot);
 }
 
 static int wake_slot(void *data)
@@ -353,9 +342,12 @@ FAULT(import_reg_mr, PD, export_import, import_reg_mr, release_mr);
 FAULT(import_reg_mr_file, PD, export_import, import_reg_mr_file, release_mr);
 FAULT(kick, QP, export_import, kick, NULL);
 FAULT(arm, CQ, export_import, arm_cq, NULL);
-FAULT(query_qp, QP, export_import, query_qp, NULL);
+FAULT(query_qp, QP, export_import, query_import, NULL);
+FAULT(query_cq, CQ, export_import, query_import, NULL);
+FAULT(query_srq, SRQ, export_import, query_import, NULL);
+FAULT(query_mr, MR, export_import, query_import, NULL);
 FAULT(modify_qp, QP, export_import, modify_qp, NULL);
-FAULT(query_slot, CONTEXT, export_import, query_slot, NULL);
+FAULT(query_slot, CONTEXT, export_import, query_import, NULL);
 FAULT(wake_slot, CONTEXT, export_import, wake_slot, NULL);
 FAULT(mmap, QP, export, map_ring, unmap_ring);
 FAULT(poll, QP, export, poll_grant, NULL);

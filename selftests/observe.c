@@ -209,7 +209,7 @@ TEST_F(observe, events_of_an_end)
 	EVENT("share_release: rxe0 share=%lu kind=context handle=-1 rights=%#x", context,
 	      R(READ) | R(WAKE));
 	EVENT("share_release: rxe0 share=%lu kind=cq handle=%d rights=%#x", cq,
-	      self->ep.cq.handle, R(POLL) | R(ARM) | R(REGRANT));
+	      self->ep.cq.handle, R(POLL) | R(ARM) | R(READ) | R(REGRANT));
 	NO_EVENT();
 	test_ok(endpoint_open(&self->ep, "rxe0", IB_UVERBS_QPT_RC));
 	self->fd = -1;

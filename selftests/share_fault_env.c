@@ -100,3 +100,31 @@ int fault_env_destroy(struct fault_env *env)
 	err = err ?: destroy(env->ep.fd, UVERBS_OBJECT_MR, env->mr.handle);
 	return err ?: destroy(env->ep.fd, UVERBS_OBJECT_PD, env->ep.pd);
 }
+
+/* of what is imported: the query that there is for its kind */
+int fault_env_query(struct fault_env *env)
+{
+	union {
+		struct ib_uverbs_qp_attr qp;
+		struct ib_uverbs_share_cq cq;
+		struct ib_uverbs_share_srq srq;
+		struct ib_uverbs_share_mr mr;
+		struct ib_uverbs_share_slot slot;
+	} out;
+	uint32_t handle = env->import[env->what].handle;
+
+	switch (env->what) {
+	case QP:
+		return do_query_qp(env->importer, handle, &out.qp);
+	case CQ:
+		return do_query_cq(env->importer, handle, &out.cq);
+	case SRQ:
+		return do_query_srq(env->importer, handle, &out.srq);
+	case MR:
+		return do_query_mr(env->importer, handle, &out.mr);
+	case CONTEXT:
+		return do_query_slot(env->importer, handle, 0, &out.slot);
+	default:
+		return ENOSYS;
+	}
+}

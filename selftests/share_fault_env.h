@@ -52,6 +52,8 @@ struct fault_env {
 
 int fault_env_open(struct fault_env *env);
 long fault_env_used(void *env);
+/* the query that there is for what is imported */
+int fault_env_query(struct fault_env *env);
 /* EBUSY if anything has been left that uses an object */
 int fault_env_destroy(struct fault_env *env);
 

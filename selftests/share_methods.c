@@ -110,6 +110,27 @@ void call_query_qp(struct call *call, uint32_t handle, struct ib_uverbs_qp_attr 
 	put_out(call, IB_UVERBS_ATTR_IMPORT_QUERY_QP_RESP_ATTR, attr, sizeof(*attr));
 }
 
+void call_query_cq(struct call *call, uint32_t handle, struct ib_uverbs_share_cq *out)
+{
+	call_init(call, IB_UVERBS_OBJECT_IMPORT, IB_UVERBS_METHOD_IMPORT_QUERY_CQ);
+	put_handle(call, IB_UVERBS_ATTR_IMPORT_QUERY_CQ_HANDLE, handle);
+	put_out(call, IB_UVERBS_ATTR_IMPORT_QUERY_CQ_RESP, out, sizeof(*out));
+}
+
+void call_query_srq(struct call *call, uint32_t handle, struct ib_uverbs_share_srq *out)
+{
+	call_init(call, IB_UVERBS_OBJECT_IMPORT, IB_UVERBS_METHOD_IMPORT_QUERY_SRQ);
+	put_handle(call, IB_UVERBS_ATTR_IMPORT_QUERY_SRQ_HANDLE, handle);
+	put_out(call, IB_UVERBS_ATTR_IMPORT_QUERY_SRQ_RESP, out, sizeof(*out));
+}
+
+void call_query_mr(struct call *call, uint32_t handle, struct ib_uverbs_share_mr *out)
+{
+	call_init(call, IB_UVERBS_OBJECT_IMPORT, IB_UVERBS_METHOD_IMPORT_QUERY_MR);
+	put_handle(call, IB_UVERBS_ATTR_IMPORT_QUERY_MR_HANDLE, handle);
+	put_out(call, IB_UVERBS_ATTR_IMPORT_QUERY_MR_RESP, out, sizeof(*out));
+}
+
 void call_query_slot(struct call *call, uint32_t handle, uint32_t slot,
 		     struct ib_uverbs_share_slot *out)
 {
@@ -232,6 +253,30 @@ int do_query_qp(int fd, uint32_t handle, struct ib_uverbs_qp_attr *attr)
 	struct call call;
 
 	call_query_qp(&call, handle, attr);
+	return call_run(fd, &call);
+}
+
+int do_query_cq(int fd, uint32_t handle, struct ib_uverbs_share_cq *out)
+{
+	struct call call;
+
+	call_query_cq(&call, handle, out);
+	return call_run(fd, &call);
+}
+
+int do_query_srq(int fd, uint32_t handle, struct ib_uverbs_share_srq *out)
+{
+	struct call call;
+
+	call_query_srq(&call, handle, out);
+	return call_run(fd, &call);
+}
+
+int do_query_mr(int fd, uint32_t handle, struct ib_uverbs_share_mr *out)
+{
+	struct call call;
+
+	call_query_mr(&call, handle, out);
 	return call_run(fd, &call);
 }
 

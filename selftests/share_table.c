@@ -103,6 +103,15 @@ const struct table_method table_methods[] = {
 	       MUST(IMPORT_REG_MR_ACCESS, FLAGS, 8, ACCESS_ALL),
 	       MUST(IMPORT_REG_MR_RESP_LKEY, OUT, 4, 0),
 	       MUST(IMPORT_REG_MR_RESP_RKEY, OUT, 4, 0)),
+	METHOD(IMPORT, QUERY_CQ, 1,
+	       MUST_IMPORT_OF_A(QUERY_CQ_HANDLE, CQ),
+	       MUST(IMPORT_QUERY_CQ_RESP, OUT_STRUCT, sizeof(struct ib_uverbs_share_cq), 0)),
+	METHOD(IMPORT, QUERY_SRQ, 1,
+	       MUST_IMPORT_OF_A(QUERY_SRQ_HANDLE, SRQ),
+	       MUST(IMPORT_QUERY_SRQ_RESP, OUT_STRUCT, sizeof(struct ib_uverbs_share_srq), 0)),
+	METHOD(IMPORT, QUERY_MR, 1,
+	       MUST_IMPORT_OF_A(QUERY_MR_HANDLE, MR),
+	       MUST(IMPORT_QUERY_MR_RESP, OUT_STRUCT, sizeof(struct ib_uverbs_share_mr), 0)),
 	{},
 };
 

@@ -119,6 +119,9 @@ void call_kick(struct call *call, uint32_t handle, uint32_t flags);
 void call_arm(struct call *call, uint32_t handle, uint32_t flags);
 void call_modify(struct call *call, uint32_t handle, const struct ib_uverbs_qp_attr *attr);
 void call_query_qp(struct call *call, uint32_t handle, struct ib_uverbs_qp_attr *attr);
+void call_query_cq(struct call *call, uint32_t handle, struct ib_uverbs_share_cq *out);
+void call_query_srq(struct call *call, uint32_t handle, struct ib_uverbs_share_srq *out);
+void call_query_mr(struct call *call, uint32_t handle, struct ib_uverbs_share_mr *out);
 void call_query_slot(struct call *call, uint32_t handle, uint32_t slot,
 		     struct ib_uverbs_share_slot *out);
 void call_wake_slot(struct call *call, uint32_t handle, uint32_t slot);
@@ -135,6 +138,9 @@ int do_kick(int fd, uint32_t handle, uint32_t flags);
 int do_arm(int fd, uint32_t handle, uint32_t flags);
 int do_modify(int fd, uint32_t handle, const struct ib_uverbs_qp_attr *attr);
 int do_query_qp(int fd, uint32_t handle, struct ib_uverbs_qp_attr *attr);
+int do_query_cq(int fd, uint32_t handle, struct ib_uverbs_share_cq *out);
+int do_query_srq(int fd, uint32_t handle, struct ib_uverbs_share_srq *out);
+int do_query_mr(int fd, uint32_t handle, struct ib_uverbs_share_mr *out);
 int do_query_slot(int fd, uint32_t handle, uint32_t slot, struct ib_uverbs_share_slot *out);
 int do_wake_slot(int fd, uint32_t handle, uint32_t slot);
 
@@ -164,6 +170,12 @@ int do_wake_slot(int fd, uint32_t handle, uint32_t slot);
 #define test_err_modify(e, ...) test_err(e, do_modify(__VA_ARGS__))
 #define test_query_qp(...) test_ok(do_query_qp(__VA_ARGS__))
 #define test_err_query_qp(e, ...) test_err(e, do_query_qp(__VA_ARGS__))
+#define test_query_cq(...) test_ok(do_query_cq(__VA_ARGS__))
+#define test_err_query_cq(e, ...) test_err(e, do_query_cq(__VA_ARGS__))
+#define test_query_srq(...) test_ok(do_query_srq(__VA_ARGS__))
+#define test_err_query_srq(e, ...) test_err(e, do_query_srq(__VA_ARGS__))
+#define test_query_mr(...) test_ok(do_query_mr(__VA_ARGS__))
+#define test_err_query_mr(e, ...) test_err(e, do_query_mr(__VA_ARGS__))
 #define test_query_slot(...) test_ok(do_query_slot(__VA_ARGS__))
 #define test_err_query_slot(e, ...) test_err(e, do_query_slot(__VA_ARGS__))
 #define test_wake_slot(...) test_ok(do_wake_slot(__VA_ARGS__))
@@ -206,6 +218,8 @@ int dev_open(const char *name);
 int pd_alloc(int fd, uint32_t *pd);
 int cq_create(int fd, uint32_t cqe, int channel, struct cq *cq);
 int srq_create(int fd, uint32_t pd, struct srq *srq);
+int srq_query(int fd, uint32_t srq, struct ib_uverbs_query_srq_resp *resp);
+int srq_set_limit(int fd, uint32_t srq, uint32_t limit);
 int qp_create(struct endpoint *ep, uint32_t type, const struct srq *srq, struct qp *qp);
 int channel_create(int fd, int *channel);
 int mw_alloc(int fd, uint32_t pd, uint32_t *rkey);

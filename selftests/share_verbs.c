@@ -232,6 +232,31 @@ int srq_create(int fd, uint32_t pd, struct srq *srq)
 	return err ?: ring_map(fd, &srq->ring);
 }
 
+/* what ibv_query_srq() and ibv_modify_srq() do */
+int srq_query(int fd, uint32_t srq, struct ib_uverbs_query_srq_resp *resp)
+{
+	struct ib_uverbs_query_srq in = { .srq_handle = srq };
+
+	return write_cmd(fd, IB_USER_VERBS_CMD_QUERY_SRQ, &in, sizeof(in), resp, sizeof(*resp));
+}
+
+int srq_set_limit(int fd, uint32_t srq, uint32_t limit)
+{
+	struct ib_uverbs_modify_srq in = {
+		.srq_handle = srq,
+		.attr_mask = 1 << 1, /* IB_SRQ_LIMIT */
+		.srq_limit = limit,
+	};
+	struct rxe_modify_srq_cmd rxe = {};
+	struct call call;
+
+	call_init(&call, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_INVOKE_WRITE);
+	put_in(&call, UVERBS_ATTR_CORE_IN, &in, sizeof(in));
+	put_in(&call, UVERBS_ATTR_UHW_IN, &rxe, sizeof(rxe));
+	put_u64(&call, UVERBS_ATTR_WRITE_CMD, IB_USER_VERBS_CMD_MODIFY_SRQ);
+	return call_run(fd, &call);
+}
+
 int qp_create(struct endpoint *ep, uint32_t type, const struct srq *srq, struct qp *qp)
 {
 	struct ib_uverbs_qp_cap cap = {

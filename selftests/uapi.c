@@ -279,6 +279,58 @@ TEST_F(uapi, query_qp)
 	test_err_query_qp(EINVAL, self->ep.fd, self->cq.handle, &attr);
 }
 
+/* handle and answer are all that there is to the queries of properties */
+static unsigned int sweep_query(FIXTURE_DATA(uapi) *self)
+{
+	const struct attr_row rows[] = {
+		OBJECT(IB_UVERBS_ATTR_IMPORT_QUERY_CQ_HANDLE, self->of_qp.handle),
+		ATTR(IB_UVERBS_ATTR_IMPORT_QUERY_CQ_RESP, OUT_STRUCT),
+		{ .kind = KINDS },
+	};
+
+	return sweep_run(&self->sweep, &self->call, rows);
+}
+
+TEST_F(uapi, query_cq)
+{
+	struct ib_uverbs_share_cq out;
+
+	call_query_cq(&self->call, self->cq.handle, &out);
+	EXPECT_EQ(0, sweep_query(self));
+	test_err_query_cq(EINVAL, self->ep.fd, self->qp.handle, &out);
+}
+
+TEST_F(uapi, query_srq)
+{
+	struct export_args export = EXPORT_OF(self->ep.fd, 0);
+	struct ib_uverbs_share_srq out;
+	struct import import;
+	struct srq srq;
+
+	test_ok(srq_create(self->ep.fd, self->ep.pd, &srq));
+	export.object = srq.handle;
+	test_export(self->ep.fd, &export);
+	import = IMPORT_OF(export.grant);
+	test_import(self->ep.fd, &import);
+	call_query_srq(&self->call, import.handle, &out);
+	EXPECT_EQ(0, sweep_query(self));
+	test_err_query_srq(EINVAL, self->ep.fd, self->cq.handle, &out);
+}
+
+TEST_F(uapi, query_mr)
+{
+	struct export_args export = EXPORT_OF(self->ep.fd, self->mr.handle);
+	struct ib_uverbs_share_mr out;
+	struct import import;
+
+	test_export(self->ep.fd, &export);
+	import = IMPORT_OF(export.grant);
+	test_import(self->ep.fd, &import);
+	call_query_mr(&self->call, import.handle, &out);
+	EXPECT_EQ(0, sweep_query(self));
+	test_err_query_mr(EINVAL, self->ep.fd, self->cq.handle, &out);
+}
+
 TEST_F(uapi, query_slot)
 {
 	struct ib_uverbs_share_slot slot;

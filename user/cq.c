@@ -287,6 +287,25 @@ int ibv_share_destroy_cq(struct ibv_cq *ibv)
 	return ret;
 }
 
+int ibv_share_query_cq(struct ibv_cq *ibv, struct ibv_share_cq_attr *attr)
+{
+	struct share_cq *cq = share_cq_of(ibv);
+	struct ib_uverbs_share_cq answer;
+	int ret;
+
+	if (!cq)
+		return errno;
+	ret = share_context_check(cq->obj.ctx);
+	if (ret)
+		return ret;
+	ret = share_query_cq(&cq->obj.ctx->file, cq->obj.import, &answer);
+	if (ret)
+		return share_error_ioctl(ret, "querying a CQ");
+	attr->cqe = answer.cqe;
+	attr->ring_bytes = answer.ring_bytes;
+	return 0;
+}
+
 int ibv_share_name_cq(struct ibv_cq *ibv, const char *name)
 {
 	struct share_cq *cq = share_cq_of(ibv);

@@ -238,6 +238,28 @@ int ibv_share_dereg_mr(struct ibv_mr *ibv)
 	return ret ? share_error_ioctl(ret, "deregistering a region") : 0;
 }
 
+int ibv_share_query_mr(const struct ibv_mr *ibv, struct ibv_share_mr_attr *attr)
+{
+	struct share_mr *mr = mr_find(ibv);
+	struct ib_uverbs_share_mr answer;
+	int ret;
+
+	if (!mr)
+		return errno;
+	ret = share_context_check(mr->obj.ctx);
+	if (ret)
+		return ret;
+	ret = share_query_mr(&mr->obj.ctx->file, mr->obj.import, &answer);
+	if (ret)
+		return share_error_ioctl(ret, "querying a region");
+	attr->lkey = answer.lkey;
+	attr->rkey = answer.rkey;
+	attr->iova = answer.iova;
+	attr->length = answer.length;
+	attr->access = answer.access;
+	return 0;
+}
+
 int ibv_share_mr_fd(const struct ibv_mr *ibv, uint64_t *offset)
 {
 	struct share_mr *mr = mr_find(ibv);

@@ -160,6 +160,32 @@ int share_query_qp(const struct share_file *file, uint32_t qp,
 	return share_cmd_run(file, &cmd);
 }
 
+int share_query_cq(const struct share_file *file, uint32_t cq,
+		   struct ib_uverbs_share_cq *answer)
+{
+	struct share_cmd cmd;
+
+	memset(answer, 0, sizeof(*answer));
+	on_import(&cmd, IB_UVERBS_METHOD_IMPORT_QUERY_CQ,
+		  IB_UVERBS_ATTR_IMPORT_QUERY_CQ_HANDLE, cq);
+	share_cmd_out(&cmd, IB_UVERBS_ATTR_IMPORT_QUERY_CQ_RESP, answer,
+		      sizeof(*answer));
+	return share_cmd_run(file, &cmd);
+}
+
+int share_query_mr(const struct share_file *file, uint32_t mr,
+		   struct ib_uverbs_share_mr *answer)
+{
+	struct share_cmd cmd;
+
+	memset(answer, 0, sizeof(*answer));
+	on_import(&cmd, IB_UVERBS_METHOD_IMPORT_QUERY_MR,
+		  IB_UVERBS_ATTR_IMPORT_QUERY_MR_HANDLE, mr);
+	share_cmd_out(&cmd, IB_UVERBS_ATTR_IMPORT_QUERY_MR_RESP, answer,
+		      sizeof(*answer));
+	return share_cmd_run(file, &cmd);
+}
+
 int share_query_slot(const struct share_file *file, uint32_t context,
 		     uint32_t slot, struct ib_uverbs_share_slot *answer)
 {

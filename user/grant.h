@@ -50,6 +50,10 @@ int share_modify_qp(const struct share_file *file, uint32_t qp,
 		    const struct ib_uverbs_qp_attr *attr);
 int share_query_qp(const struct share_file *file, uint32_t qp,
 		   struct ib_uverbs_qp_attr *attr);
+int share_query_cq(const struct share_file *file, uint32_t cq,
+		   struct ib_uverbs_share_cq *answer);
+int share_query_mr(const struct share_file *file, uint32_t mr,
+		   struct ib_uverbs_share_mr *answer);
 int share_query_slot(const struct share_file *file, uint32_t context,
 		     uint32_t slot, struct ib_uverbs_share_slot *answer);
 int share_wake_slot(const struct share_file *file, uint32_t context,

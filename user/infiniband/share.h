@@ -114,7 +114,8 @@ struct ibv_share_context;
  * @IBV_SHARE_POST_RECV: post to the receive queues
  * @IBV_SHARE_POLL: poll the completion queues
  * @IBV_SHARE_ARM: ibv_req_notify_cq()
- * @IBV_SHARE_READ: ibv_share_query_qp(), ibv_share_query_slot()
+ * @IBV_SHARE_READ: ibv_share_query_qp(), ibv_share_query_cq(),
+ *	ibv_share_query_mr(), ibv_share_query_slot()
  * @IBV_SHARE_MODIFY: move a QP between SQD, RTS and ERR
  * @IBV_SHARE_MANAGE: every ibv_share_modify_qp()
  * @IBV_SHARE_REGISTER: make memory regions of its own from a shared region
@@ -195,6 +196,33 @@ enum ibv_share_slot_state {
 	IBV_SHARE_SLOT_FREE,
 	IBV_SHARE_SLOT_LIVE,
 	IBV_SHARE_SLOT_DEAD
+};
+
+/**
+ * struct ibv_share_cq_attr - answer of ibv_share_query_cq()
+ * @cqe: completions that it holds
+ * @ring_bytes: length of its ring in bytes
+ */
+struct ibv_share_cq_attr {
+	uint32_t cqe;
+	uint64_t ring_bytes;
+};
+
+/**
+ * struct ibv_share_mr_attr - answer of ibv_share_query_mr()
+ * @lkey: local key
+ * @rkey: remote key
+ * @iova: address that stands for its first byte
+ * @length: bytes
+ * @access: enum ibv_access_flags that a region made from its grant may have; 0
+ *	if none can be made
+ */
+struct ibv_share_mr_attr {
+	uint32_t lkey;
+	uint32_t rkey;
+	uint64_t iova;
+	uint64_t length;
+	uint32_t access;
 };
 
 /**
@@ -495,6 +523,17 @@ struct ibv_cq *ibv_share_create_cq(struct ibv_share_context *ctx, int cqe,
 				   int comp_vector);
 
 /**
+ * ibv_share_query_cq - ask the kernel for the properties of a shared CQ
+ * @cq: a shared CQ
+ * @attr: filled in
+ *
+ * Needs the right READ.
+ *
+ * Return: 0 or an errno value.
+ */
+int ibv_share_query_cq(struct ibv_cq *cq, struct ibv_share_cq_attr *attr);
+
+/**
  * ibv_share_destroy_cq - destroy a shared completion queue
  * @cq: a shared CQ
  *
@@ -762,6 +801,18 @@ int ibv_share_export_mr(struct ibv_mr *mr, int fd, uint64_t offset,
  * Return: 0 or an errno value.
  */
 int ibv_share_dereg_mr(struct ibv_mr *mr);
+
+/**
+ * ibv_share_query_mr - ask the kernel for the properties of a region
+ * @mr: of ibv_share_export_mr(), ibv_share_get_mr() or of ibv_reg_shared_mr()
+ *	on a received PD
+ * @attr: filled in
+ *
+ * Needs the right READ.
+ *
+ * Return: 0 or an errno value.
+ */
+int ibv_share_query_mr(const struct ibv_mr *mr, struct ibv_share_mr_attr *attr);
 
 /**
  * ibv_share_mr_fd - the file behind an exported or received region

@@ -130,6 +130,9 @@ enum ib_uverbs_methods_share {
  * @IB_UVERBS_METHOD_IMPORT_QUERY_SLOT: is the process of a slot alive
  * @IB_UVERBS_METHOD_IMPORT_WAKE_SLOT: signal the eventfd of a slot
  * @IB_UVERBS_METHOD_IMPORT_REG_MR: register memory on an imported PD
+ * @IB_UVERBS_METHOD_IMPORT_QUERY_CQ: read the properties of a CQ
+ * @IB_UVERBS_METHOD_IMPORT_QUERY_SRQ: read the attributes of an SRQ
+ * @IB_UVERBS_METHOD_IMPORT_QUERY_MR: read the properties of a memory region
  */
 enum ib_uverbs_methods_import {
 	IB_UVERBS_METHOD_IMPORT_CREATE,
@@ -140,7 +143,10 @@ enum ib_uverbs_methods_import {
 	IB_UVERBS_METHOD_IMPORT_QUERY_QP,
 	IB_UVERBS_METHOD_IMPORT_QUERY_SLOT,
 	IB_UVERBS_METHOD_IMPORT_WAKE_SLOT,
-	IB_UVERBS_METHOD_IMPORT_REG_MR
+	IB_UVERBS_METHOD_IMPORT_REG_MR,
+	IB_UVERBS_METHOD_IMPORT_QUERY_CQ,
+	IB_UVERBS_METHOD_IMPORT_QUERY_SRQ,
+	IB_UVERBS_METHOD_IMPORT_QUERY_MR
 };
 
 /**
@@ -167,7 +173,8 @@ enum ib_uverbs_share_kind {
  * @IB_UVERBS_SHARE_POST_RECV: map the receive ring of a QP or SRQ, KICK it
  * @IB_UVERBS_SHARE_POLL: map the ring of a CQ
  * @IB_UVERBS_SHARE_ARM: ARM a CQ
- * @IB_UVERBS_SHARE_READ: QUERY_QP, QUERY_SLOT
+ * @IB_UVERBS_SHARE_READ: QUERY_QP, QUERY_CQ, QUERY_SRQ, QUERY_MR, QUERY_SLOT;
+ *	opens no ring, also not for reading: the data of inline sends is in it
  * @IB_UVERBS_SHARE_MODIFY: MODIFY_QP without an address vector, between
  *	states that the QP was in before (to SQD, RTS and ERR)
  * @IB_UVERBS_SHARE_MANAGE: every MODIFY_QP
@@ -303,6 +310,53 @@ struct ib_uverbs_share_info {
 	__u32 access;
 	__u32 reserved;
 	__aligned_u64 ring_bytes[IB_UVERBS_SHARE_RING_COUNT];
+};
+
+/**
+ * struct ib_uverbs_share_cq - answer of QUERY_CQ
+ * @cqe: entries that it has, as CREATE_CQ or RESIZE_CQ answered
+ * @reserved: zero
+ * @ring_bytes: length of its ring, 0 if that was not exported
+ */
+struct ib_uverbs_share_cq {
+	__u32 cqe;
+	__u32 reserved;
+	__aligned_u64 ring_bytes;
+};
+
+/**
+ * struct ib_uverbs_share_srq - answer of QUERY_SRQ
+ * @max_wr: requests that it takes
+ * @max_sge: scatter/gather elements of a request
+ * @limit: fewer requests than that raise the limit event, 0: none does
+ * @reserved: zero
+ * @ring_bytes: length of its ring, 0 if that was not exported
+ */
+struct ib_uverbs_share_srq {
+	__u32 max_wr;
+	__u32 max_sge;
+	__u32 limit;
+	__u32 reserved;
+	__aligned_u64 ring_bytes;
+};
+
+/**
+ * struct ib_uverbs_share_mr - answer of QUERY_MR
+ * @lkey: local key
+ * @rkey: remote key
+ * @iova: address in the region that stands for its first byte
+ * @length: bytes
+ * @access: enum ib_access_flags that a region made from a grant may have; 0 if
+ *	none can be made
+ * @reserved: zero
+ */
+struct ib_uverbs_share_mr {
+	__u32 lkey;
+	__u32 rkey;
+	__aligned_u64 iova;
+	__aligned_u64 length;
+	__u32 access;
+	__u32 reserved;
 };
 
 /**
@@ -514,7 +568,9 @@ enum uverbs_attrs_import_arm {
  *	bits of enum ib_qp_attr_mask
  *
  * With MANAGE every transition is allowed, with MODIFY only a change of state
- * to SQD, RTS or ERR.
+ * to SQD, RTS or ERR, with no other attribute but the current state and
+ * en_sqd_async_notify. All else is EACCES; what the state machine does not
+ * allow is EINVAL.
  */
 enum uverbs_attrs_import_modify_qp {
 	IB_UVERBS_ATTR_IMPORT_MODIFY_QP_HANDLE,
@@ -591,6 +647,36 @@ enum uverbs_attrs_import_reg_mr {
 	IB_UVERBS_ATTR_IMPORT_REG_MR_ACCESS,
 	IB_UVERBS_ATTR_IMPORT_REG_MR_RESP_LKEY,
 	IB_UVERBS_ATTR_IMPORT_REG_MR_RESP_RKEY
+};
+
+/**
+ * enum uverbs_attrs_import_query_cq - attributes of IMPORT_QUERY_CQ
+ * @IB_UVERBS_ATTR_IMPORT_QUERY_CQ_HANDLE: import of a CQ with the right READ
+ * @IB_UVERBS_ATTR_IMPORT_QUERY_CQ_RESP: out, struct ib_uverbs_share_cq
+ */
+enum uverbs_attrs_import_query_cq {
+	IB_UVERBS_ATTR_IMPORT_QUERY_CQ_HANDLE,
+	IB_UVERBS_ATTR_IMPORT_QUERY_CQ_RESP
+};
+
+/**
+ * enum uverbs_attrs_import_query_srq - attributes of IMPORT_QUERY_SRQ
+ * @IB_UVERBS_ATTR_IMPORT_QUERY_SRQ_HANDLE: import of an SRQ with the right READ
+ * @IB_UVERBS_ATTR_IMPORT_QUERY_SRQ_RESP: out, struct ib_uverbs_share_srq
+ */
+enum uverbs_attrs_import_query_srq {
+	IB_UVERBS_ATTR_IMPORT_QUERY_SRQ_HANDLE,
+	IB_UVERBS_ATTR_IMPORT_QUERY_SRQ_RESP
+};
+
+/**
+ * enum uverbs_attrs_import_query_mr - attributes of IMPORT_QUERY_MR
+ * @IB_UVERBS_ATTR_IMPORT_QUERY_MR_HANDLE: import of an MR with the right READ
+ * @IB_UVERBS_ATTR_IMPORT_QUERY_MR_RESP: out, struct ib_uverbs_share_mr
+ */
+enum uverbs_attrs_import_query_mr {
+	IB_UVERBS_ATTR_IMPORT_QUERY_MR_HANDLE,
+	IB_UVERBS_ATTR_IMPORT_QUERY_MR_RESP
 };
 
 #endif /* IB_UVERBS_SHARE_H */
