@@ -6,7 +6,6 @@
  */
 #include <linux/eventfd.h>
 #include <linux/pid.h>
-#include <linux/sched/mm.h>
 #include <linux/slab.h>
 
 #include "share.h"
@@ -16,8 +15,8 @@
 
 /**
  * struct share_slot - a member
- * @mm: its address space; a reference that does not keep the memory. Empty
- *	(mm_users 0) from when the process is dead or has called exec.
+ * @mm: its address space, which the import's watch holds, but not the memory.
+ *	Empty (mm_users 0) from when the process is dead or has called exec.
  * @pid: its process
  * @event: signaled to wake it, or NULL
  * @generation: how often the slot was given away
@@ -96,8 +95,7 @@ static int slot_take(struct share_import *import, struct eventfd_ctx *event)
 				    IB_UVERBS_SHARE_MAX_SLOTS);
 	}
 
-	mmgrab(current->mm);
-	slot->mm = current->mm;
+	slot->mm = share_watch_mm(import->watch);
 	slot->pid = get_pid(task_tgid(current));
 	slot->event = event;
 	slot->generation = (slot->generation + 1) & SLOT_GENERATION_MASK;
@@ -106,6 +104,7 @@ static int slot_take(struct share_import *import, struct eventfd_ctx *event)
 	import->slot = slot - slots->slot;
 	import->generation = slot->generation;
 	spin_unlock(&slots->lock);
+	share_watch_slot(import->watch, import->slot);
 	return 0;
 }
 
@@ -128,6 +127,21 @@ static struct eventfd_ctx *import_event(struct uverbs_attr_bundle *attrs)
 		share_refuse(share_device(attrs), PTR_ERR(event),
 			     "descriptor %d is no eventfd", fd);
 	return event;
+}
+
+static int context_prepare(struct share_import *import, struct share *share)
+{
+	struct share_watch *watch = share_watch_begin(share->ibdev, share->slots);
+
+	if (IS_ERR(watch))
+		return PTR_ERR(watch);
+	import->watch = watch;
+	return 0;
+}
+
+static void context_cancel(struct share_import *import)
+{
+	share_watch_end(import->watch);
 }
 
 static int context_import(struct share_import *import,
@@ -162,7 +176,7 @@ static void context_release(struct share_import *import)
 	if (old.event)
 		eventfd_ctx_put(old.event);
 	put_pid(old.pid);
-	mmdrop(old.mm);
+	share_watch_end(import->watch);
 }
 
 const struct share_kind share_kind_context = {
@@ -170,6 +184,8 @@ const struct share_kind share_kind_context = {
 	.name = "context",
 	.rights = IB_UVERBS_SHARE_READ | IB_UVERBS_SHARE_WAKE |
 		  IB_UVERBS_SHARE_MANAGE | IB_UVERBS_SHARE_REGRANT,
+	.prepare = context_prepare,
+	.cancel = context_cancel,
 	.import = context_import,
 	.release = context_release,
 };

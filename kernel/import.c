@@ -200,6 +200,7 @@ static int UVERBS_HANDLER(IB_UVERBS_METHOD_IMPORT_CREATE)(
 	struct share_import *import =
 		container_of(uobject, struct share_import, uobject);
 	struct ib_uverbs_share_info info = {};
+	const struct share_kind *kind;
 	struct share_grant *grant;
 	struct file *file;
 	struct ib_pd *pd;
@@ -217,14 +218,18 @@ static int UVERBS_HANDLER(IB_UVERBS_METHOD_IMPORT_CREATE)(
 	if (IS_ERR(file))
 		return PTR_ERR(file);
 	grant = file->private_data;
+	kind = grant->share->kind;
 
-	ret = share_lock_live(grant->share);
+	ret = kind->prepare ? kind->prepare(import, grant->share) : 0;
 	if (ret)
 		goto out_file;
+	ret = share_lock_live(grant->share);
+	if (ret)
+		goto err_prepare;
 	ret = import_create(import, grant, pd, &info, attrs);
 	share_unlock(grant->share);
 	if (ret)
-		goto out_file;
+		goto err_prepare;
 
 	/* not under the lock: a page of the caller may never come */
 	ret = share_reply(attrs, IB_UVERBS_ATTR_IMPORT_CREATE_RESP_INFO, &info,
@@ -237,6 +242,11 @@ static int UVERBS_HANDLER(IB_UVERBS_METHOD_IMPORT_CREATE)(
 	uobject->object = import->share;
 	trace_share_import(import->share, import->rights);
 	uverbs_finalize_uobj_create(attrs, IB_UVERBS_ATTR_IMPORT_CREATE_HANDLE);
+	goto out_file;
+
+err_prepare:
+	if (kind->cancel)
+		kind->cancel(import);
 out_file:
 	fput(file);
 	return ret;

@@ -34,6 +34,7 @@ struct share;
 struct share_import;
 struct share_mr;
 struct share_slots;
+struct share_watch;
 
 /**
  * struct share_kind - what is special about sharing one kind of object
@@ -46,6 +47,9 @@ struct share_slots;
  *	the target's uobject for reading
  * @unpin: let it go; share->sem is held for writing
  * @info: fill in what an importer must know; share->sem is held, share is live
+ * @prepare: before an import is made, may fail; no lock held, the share may be
+ *	dead
+ * @cancel: it was prepared and will not be made
  * @import: more to do for an import, may fail; sem held, live
  * @release: an import goes away; no lock held, the share may be dead
  */
@@ -58,6 +62,8 @@ struct share_kind {
 	void (*pin)(struct share *share);
 	void (*unpin)(struct share *share);
 	void (*info)(struct share *share, struct ib_uverbs_share_info *info);
+	int (*prepare)(struct share_import *import, struct share *share);
+	void (*cancel)(struct share_import *import);
 	int (*import)(struct share_import *import,
 		      struct uverbs_attr_bundle *attrs);
 	void (*release)(struct share_import *import);
@@ -156,6 +162,7 @@ struct share {
  * @rights: constant
  * @slot: CONTEXT: slot of the importer
  * @generation: CONTEXT: generation of that slot
+ * @watch: CONTEXT: on the importer
  * @mr: this is no import of the PD, but a region on it; valid while the share
  *	is live
  */
@@ -165,6 +172,7 @@ struct share_import {
 	u32 rights;
 	u32 slot;
 	u32 generation;
+	struct share_watch *watch;
 	struct share_mr *mr;
 };
 
@@ -334,6 +342,13 @@ void share_mrs_close(struct share *share);
 int share_qp_modify(struct ib_qp *qp, struct ib_uverbs_qp_attr *uattr,
 		    struct ib_udata *udata);
 int share_qp_query(struct ib_qp *qp, struct ib_uverbs_qp_attr *uattr);
+
+/* watch.c */
+struct share_watch *share_watch_begin(struct ib_device *ibdev,
+				      struct share_slots *slots);
+void share_watch_slot(struct share_watch *watch, u32 slot);
+struct mm_struct *share_watch_mm(struct share_watch *watch);
+void share_watch_end(struct share_watch *watch);
 
 /* context.c, mr.c, pd.c, cq.c, qp.c, srq.c */
 void share_mr_init(struct ib_mr *mr, struct ib_pd *pd,

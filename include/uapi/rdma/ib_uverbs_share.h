@@ -365,6 +365,9 @@ struct ib_uverbs_share_mr {
  * @IB_UVERBS_SHARE_SLOT_LIVE: the process that imported it is alive
  * @IB_UVERBS_SHARE_SLOT_DEAD: that process is dead (or has called exec), while
  *	a child still holds its uverbs file
+ *
+ * From LIVE to DEAD, and from either to FREE, the eventfds of all other slots
+ * are signaled.
  */
 enum ib_uverbs_share_slot_state {
 	IB_UVERBS_SHARE_SLOT_FREE,
