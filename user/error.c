@@ -44,6 +44,7 @@ static const struct {
 	{ ENOSPC, "all slots of the shared context are taken" },
 	{ ENOMEM, "out of memory, or over RLIMIT_MEMLOCK: raise it with ulimit -l"
 		  " (limits.conf memlock, systemd LimitMEMLOCK)" },
+	{ EAGAIN, "over a limit of this process's rdma cgroup: raise rdma.max" },
 	{ EFAULT, "part of the address range is not mapped" },
 	{ ENOENT, "no such object" },
 	{ EIO, "the device is being removed" },

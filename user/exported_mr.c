@@ -2,7 +2,7 @@
 /*
  * Copyright (c) 2026 The uverbs-share authors
  *
- * Memory regions that travel: exported, received, and aliases.
+ * Memory regions that travel: exported and received.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 #include "error.h"
 #include "share_priv.h"
 
-static struct share_mr *mr_new(struct share_pd *pd)
+struct share_mr *share_mr_new(struct share_pd *pd)
 {
 	struct share_mr *mr = calloc(1, sizeof(*mr));
 
@@ -28,8 +28,8 @@ static struct share_mr *mr_new(struct share_pd *pd)
 }
 
 /* The region of a receiver: keys that the kernel vouches for. */
-static void mr_fill_own(struct share_mr *mr,
-			const struct ib_uverbs_share_info *info)
+void share_mr_fill_own(struct share_mr *mr,
+		       const struct ib_uverbs_share_info *info)
 {
 	mr->mr = &mr->own.ibv;
 	mr->own.type = SHARE_MR_TYPE_DMABUF;
@@ -42,45 +42,10 @@ static void mr_fill_own(struct share_mr *mr,
 	mr->own.ibv.rkey = info->rkey;
 }
 
-static void mr_publish(struct share_mr *mr)
+void share_mr_publish(struct share_mr *mr)
 {
 	share_object_use(&mr->pd->obj, 1);
 	share_object_publish(&mr->obj);
-}
-
-static int alias_matches(const struct share_reg_mr *what,
-			 const struct ib_uverbs_share_info *info)
-{
-	if (what->offset || (what->length && what->length != info->length) ||
-	    (what->iova && what->iova != info->iova))
-		return share_error(EINVAL, "on a received PD the region is what"
-					   " was exported: offset 0, length and"
-					   " iova 0 or those of the region");
-	if (what->access & ~info->access)
-		return share_error_ioctl(EACCES, "access to a shared region");
-	return 0;
-}
-
-struct ibv_mr *share_mr_alias(struct share_pd *pd, const struct share_reg_mr *what)
-{
-	struct ib_uverbs_share_info info;
-	struct share_mr *mr = mr_new(pd);
-
-	if (!mr)
-		return NULL;
-	mr->obj.grant = what->fd;
-	if (share_object_import(&mr->obj, -1, &info) ||
-	    alias_matches(what, &info)) {
-		mr->obj.grant = -1;
-		share_object_drop(&mr->obj);
-		free(mr);
-		return NULL;
-	}
-	/* the caller's file descriptor; a bundle carries the original */
-	mr->obj.grant = -1;
-	mr_fill_own(mr, &info);
-	mr_publish(mr);
-	return mr->mr;
 }
 
 static struct share_mr *lookup(struct ibv_share_context *ctx,
@@ -160,7 +125,7 @@ int ibv_share_export_mr(struct ibv_mr *ibv, int fd, uint64_t offset, int access)
 		return ret;
 	if (lookup(pd->obj.ctx, ibv))
 		return share_error(EEXIST, "the region is exported already");
-	mr = mr_new(pd);
+	mr = share_mr_new(pd);
 	if (!mr)
 		return errno;
 	mr->mr = ibv;
@@ -172,7 +137,7 @@ int ibv_share_export_mr(struct ibv_mr *ibv, int fd, uint64_t offset, int access)
 		free(mr);
 		return ret;
 	}
-	mr_publish(mr);
+	share_mr_publish(mr);
 	return 0;
 }
 
@@ -181,7 +146,7 @@ struct share_object *share_mr_receive(int grant, struct share_object *pd,
 {
 	struct ib_uverbs_share_info info;
 	struct share_mr *mr =
-		mr_new(share_container_of(pd, struct share_pd, obj));
+		share_mr_new(share_container_of(pd, struct share_pd, obj));
 
 	if (!mr)
 		return NULL;
@@ -190,7 +155,7 @@ struct share_object *share_mr_receive(int grant, struct share_object *pd,
 		free(mr);
 		return NULL;
 	}
-	mr_fill_own(mr, &info);
+	share_mr_fill_own(mr, &info);
 	mr->mem_fd = mem_fd;
 	mr->mem_offset = mem_offset;
 	share_object_use(pd, 1);
@@ -220,20 +185,39 @@ void share_mr_free(struct share_object *obj)
 	free(mr);
 }
 
+/* of a receiver: only the kernel knows whether it may go */
+static int release_own(struct share_mr *mr)
+{
+	int ret = share_release(&mr->obj.ctx->file, mr->obj.import);
+
+	if (ret == EBUSY)
+		return share_error(EBUSY, "a memory window is bound to the"
+					  " region: invalidate it before");
+	/* whatever else it says, the handle is not ours any more */
+	mr->obj.import = SHARE_NO_HANDLE;
+	return 0;
+}
+
 int ibv_share_dereg_mr(struct ibv_mr *ibv)
 {
-	struct share_mr *mr = mr_find(ibv);
-	int ret, own;
+	struct share_pd *pd = share_pd_of(ibv->pd);
+	struct share_mr *mr;
+	int ret;
 
-	if (!mr)
+	if (!pd)
 		return errno;
-	ret = share_context_check(mr->obj.ctx);
+	ret = share_context_check(pd->obj.ctx);
 	if (ret)
 		return ret;
-	own = ibv == &mr->own.ibv;
-	share_mr_free(&mr->obj);
-	if (own)
-		return 0;
+	mr = lookup(pd->obj.ctx, ibv);
+	if (mr && ibv == &mr->own.ibv) {
+		ret = release_own(mr);
+		if (!ret)
+			share_mr_free(&mr->obj);
+		return ret;
+	}
+	if (mr)
+		share_mr_free(&mr->obj);
 	ret = ibv_dereg_mr(ibv);
 	return ret ? share_error_ioctl(ret, "deregistering a region") : 0;
 }

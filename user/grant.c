@@ -76,26 +76,77 @@ int share_derive(const struct share_file *file, int grant, uint32_t rights,
 	return ret;
 }
 
+static void import_begin(struct share_cmd *cmd, int grant,
+			 struct ib_uverbs_share_info *info)
+{
+	memset(info, 0, sizeof(*info));
+	share_cmd_init(cmd, IB_UVERBS_OBJECT_IMPORT,
+		       IB_UVERBS_METHOD_IMPORT_CREATE);
+	share_cmd_object(cmd, IB_UVERBS_ATTR_IMPORT_CREATE_HANDLE, 0);
+	share_cmd_fd(cmd, IB_UVERBS_ATTR_IMPORT_CREATE_GRANT, grant);
+	share_cmd_out(cmd, IB_UVERBS_ATTR_IMPORT_CREATE_RESP_INFO, info,
+		      sizeof(*info));
+}
+
+/* The first attribute is what is made. */
+static int run_new(const struct share_file *file, struct share_cmd *cmd,
+		   uint32_t *handle)
+{
+	int ret = share_cmd_run(file, cmd);
+
+	if (!ret)
+		*handle = share_cmd_handle(cmd);
+	return ret;
+}
+
 int share_import(const struct share_file *file, int grant, int event_fd,
 		 uint32_t *handle, struct ib_uverbs_share_info *info)
 {
 	struct share_cmd cmd;
-	int ret;
 
-	memset(info, 0, sizeof(*info));
-	share_cmd_init(&cmd, IB_UVERBS_OBJECT_IMPORT,
-		       IB_UVERBS_METHOD_IMPORT_CREATE);
-	share_cmd_object(&cmd, IB_UVERBS_ATTR_IMPORT_CREATE_HANDLE, 0);
-	share_cmd_fd(&cmd, IB_UVERBS_ATTR_IMPORT_CREATE_GRANT, grant);
+	import_begin(&cmd, grant, info);
 	if (event_fd >= 0)
 		share_cmd_fd(&cmd, IB_UVERBS_ATTR_IMPORT_CREATE_EVENT_FD,
 			     event_fd);
-	share_cmd_out(&cmd, IB_UVERBS_ATTR_IMPORT_CREATE_RESP_INFO, info,
-		      sizeof(*info));
-	ret = share_cmd_run(file, &cmd);
-	if (!ret)
-		*handle = share_cmd_handle(&cmd);
-	return ret;
+	return run_new(file, &cmd, handle);
+}
+
+int share_import_mr(const struct share_file *file, int grant, uint32_t pd,
+		    uint32_t *handle, struct ib_uverbs_share_info *info)
+{
+	struct share_cmd cmd;
+
+	import_begin(&cmd, grant, info);
+	share_cmd_object(&cmd, IB_UVERBS_ATTR_IMPORT_CREATE_PD, pd);
+	return run_new(file, &cmd, handle);
+}
+
+int share_import_reg_mr(const struct share_file *file, uint32_t pd,
+			const struct share_reg_mr *what, uint32_t *handle,
+			struct ib_uverbs_share_info *info)
+{
+	struct share_cmd cmd;
+
+	share_cmd_init(&cmd, IB_UVERBS_OBJECT_IMPORT,
+		       IB_UVERBS_METHOD_IMPORT_REG_MR);
+	share_cmd_object(&cmd, IB_UVERBS_ATTR_IMPORT_REG_MR_HANDLE, 0);
+	share_cmd_object(&cmd, IB_UVERBS_ATTR_IMPORT_REG_MR_PD, pd);
+	if (what->fd < 0) {
+		share_cmd_u64(&cmd, IB_UVERBS_ATTR_IMPORT_REG_MR_ADDR,
+			      what->addr);
+	} else {
+		share_cmd_fd(&cmd, IB_UVERBS_ATTR_IMPORT_REG_MR_FD, what->fd);
+		share_cmd_u64(&cmd, IB_UVERBS_ATTR_IMPORT_REG_MR_OFFSET,
+			      what->offset);
+	}
+	share_cmd_u64(&cmd, IB_UVERBS_ATTR_IMPORT_REG_MR_LENGTH, what->length);
+	share_cmd_u64(&cmd, IB_UVERBS_ATTR_IMPORT_REG_MR_IOVA, what->iova);
+	share_cmd_u64(&cmd, IB_UVERBS_ATTR_IMPORT_REG_MR_ACCESS, what->access);
+	share_cmd_out(&cmd, IB_UVERBS_ATTR_IMPORT_REG_MR_RESP_LKEY, &info->lkey,
+		      sizeof(info->lkey));
+	share_cmd_out(&cmd, IB_UVERBS_ATTR_IMPORT_REG_MR_RESP_RKEY, &info->rkey,
+		      sizeof(info->rkey));
+	return run_new(file, &cmd, handle);
 }
 
 static void on_import(struct share_cmd *cmd, uint16_t method, uint16_t id,

@@ -42,6 +42,34 @@ int share_derive(const struct share_file *file, int grant, uint32_t rights,
 /* @event_fd: of a CONTEXT, else -1 */
 int share_import(const struct share_file *file, int grant, int event_fd,
 		 uint32_t *handle, struct ib_uverbs_share_info *info);
+/* a region that has to be on the PD with the import @pd, else EXDEV */
+int share_import_mr(const struct share_file *file, int grant, uint32_t pd,
+		    uint32_t *handle, struct ib_uverbs_share_info *info);
+
+/*
+ * struct share_reg_mr - what to register
+ * @pd: handle, for SHARE_REG_MR
+ * @fd: file or grant, or -1
+ * @addr: without @fd: memory of this process
+ * @offset: with @fd
+ * @length: bytes
+ * @iova: address that stands for the first byte
+ * @access: enum ibv_access_flags
+ */
+struct share_reg_mr {
+	uint32_t pd;
+	int fd;
+	uint64_t addr;
+	uint64_t offset;
+	uint64_t length;
+	uint64_t iova;
+	uint32_t access;
+};
+
+/* @pd: import; fills in the keys in @info */
+int share_import_reg_mr(const struct share_file *file, uint32_t pd,
+			const struct share_reg_mr *what, uint32_t *handle,
+			struct ib_uverbs_share_info *info);
 int share_release(const struct share_file *file, uint32_t handle);
 
 int share_kick(const struct share_file *file, uint32_t qp, uint32_t flags);

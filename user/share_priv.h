@@ -204,16 +204,6 @@ struct share_verbs_mr {
 	int access;
 };
 
-/* What REG_MR is asked for. */
-struct share_reg_mr {
-	uint32_t pd;
-	int fd;
-	uint64_t offset;
-	uint64_t length;
-	uint64_t iova;
-	uint32_t access;
-};
-
 /*
  * struct share_mr - an exported or received region or an alias
  * @obj: head
@@ -323,8 +313,15 @@ int share_qp_acked(struct share_qp *qp);
 /* @fd: where the device tells the maker of its events */
 int share_async_watch(struct ibv_share_context *ctx, int fd);
 
-struct ibv_mr *share_mr_alias(struct share_pd *pd,
-			      const struct share_reg_mr *what);
+struct share_mr *share_mr_new(struct share_pd *pd);
+void share_mr_fill_own(struct share_mr *mr,
+		       const struct ib_uverbs_share_info *info);
+void share_mr_publish(struct share_mr *mr);
+/* An alias, or a new region on a received PD. */
+struct ibv_mr *share_mr_import(struct share_pd *pd,
+			       const struct share_reg_mr *what);
+/* Says why; returns @err. */
+int share_reg_mr_error(int err, const struct share_reg_mr *what);
 int share_mr_describe(const struct share_object *obj,
 		      struct share_bundle_object *o);
 struct share_object *share_mr_receive(int grant, struct share_object *pd,

@@ -35,7 +35,7 @@ static int reg_mr(const struct share_file *file, const struct share_reg_mr *what
 	return ret;
 }
 
-static int reg_mr_error(int err, const struct share_reg_mr *what)
+int share_reg_mr_error(int err, const struct share_reg_mr *what)
 {
 	struct rlimit limit;
 
@@ -48,13 +48,18 @@ static int reg_mr_error(int err, const struct share_reg_mr *what)
 				   " LimitMEMLOCK)",
 				   (unsigned long long)what->length,
 				   (unsigned long long)limit.rlim_cur);
+	if (err == EFAULT)
+		return share_error(EFAULT,
+				   "registering memory: part of it is not"
+				   " mapped, or is not mapped for writing, or"
+				   " the file shrank");
 	if (err == EINVAL)
 		return share_error(EINVAL,
-				   "registering shared memory: length is not 0,"
+				   "registering memory: length is not 0,"
 				   " iova has the offset within a page that the"
 				   " memory has, remote write and atomic access"
 				   " need local write");
-	return share_error_ioctl(err, "registering shared memory");
+	return share_error_ioctl(err, "registering memory");
 }
 
 /* On a PD of an uverbs file of this process: a region like any other. */
@@ -69,7 +74,7 @@ static struct ibv_mr *reg_new(struct ibv_context *context,
 	if (share_file_probe(&file, context->cmd_fd, &caps))
 		return NULL;
 	if (!(caps.features & IB_UVERBS_SHARE_F_REG_MR)) {
-		share_error_ioctl(EOPNOTSUPP, "registering shared memory");
+		share_error_ioctl(EOPNOTSUPP, "registering memory");
 		return NULL;
 	}
 	/* ibv_dereg_mr() of the provider frees it */
@@ -81,7 +86,7 @@ static struct ibv_mr *reg_new(struct ibv_context *context,
 	ret = reg_mr(&file, what, &mr->ibv);
 	if (ret) {
 		free(mr);
-		reg_mr_error(ret, what);
+		share_reg_mr_error(ret, what);
 		return NULL;
 	}
 	mr->type = SHARE_MR_TYPE_DMABUF;
@@ -110,7 +115,7 @@ struct ibv_mr *ibv_reg_shared_mr(struct ibv_pd *pd, uint64_t offset,
 	if (ctx && share_context_check(ctx))
 		return NULL;
 	if (ctx && !ctx->is_maker)
-		return share_mr_alias(share_pd_of(pd), &what);
+		return share_mr_import(share_pd_of(pd), &what);
 	mr = reg_new(ctx ? ctx->real : pd->context, &what);
 	if (mr)
 		mr->pd = pd;
@@ -121,13 +126,22 @@ struct ibv_mr *ibv_share_reg_mr(struct ibv_pd *ibv, void *addr, size_t length,
 				int access)
 {
 	struct share_pd *pd = share_pd_of(ibv);
+	struct share_reg_mr what = {
+		.fd = -1,
+		.addr = (uintptr_t)addr,
+		.length = length,
+		.iova = (uintptr_t)addr,
+		.access = (uint32_t)access,
+	};
 	struct ibv_mr *mr;
 
-	if (!pd || share_maker_check(pd->obj.ctx))
+	if (!pd || share_context_check(pd->obj.ctx))
 		return NULL;
+	if (!pd->obj.ctx->is_maker)
+		return share_mr_import(pd, &what);
 	mr = ibv_reg_mr(pd->real, addr, length, access);
 	if (!mr) {
-		share_error_ioctl(errno, "registering memory");
+		share_reg_mr_error(errno, &what);
 		return NULL;
 	}
 	mr->pd = ibv;

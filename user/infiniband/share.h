@@ -144,13 +144,16 @@ enum ibv_share_right {
  * enum ibv_share_feature - bits of &ibv_share_device_attr.features
  * @IBV_SHARE_FEATURE_REG_MR: ibv_reg_shared_mr() works on this device
  * @IBV_SHARE_FEATURE_RINGS: queues of this device can be shared
+ * @IBV_SHARE_FEATURE_IMPORT_REG_MR: a receiver can register memory on a
+ *	received PD
  * @IBV_SHARE_FEATURE_READ_ONLY_MR: memory of which only a read-only file
  *	descriptor is held can be registered
  */
 enum ibv_share_feature {
 	IBV_SHARE_FEATURE_REG_MR = 1 << 0,
 	IBV_SHARE_FEATURE_RINGS = 1 << 1,
-	IBV_SHARE_FEATURE_READ_ONLY_MR = 1 << 2
+	IBV_SHARE_FEATURE_READ_ONLY_MR = 1 << 2,
+	IBV_SHARE_FEATURE_IMPORT_REG_MR = 1 << 3
 };
 
 /**
@@ -744,11 +747,18 @@ int ibv_share_gate_leave(struct ibv_qp *qp);
  * ibv_reg_mr() charges, which depends on no file descriptor and no other
  * region. Deregister it with ibv_dereg_mr().
  *
- * On a received PD @fd has to be a grant of a region of that PD: the result is
- * an alias with the keys of the original and without a further pin. @offset
- * has to be 0, @length and @iova those of the region, or 0 for "whatever it
- * has"; @access has to be included in that of the grant. Let go of it with
- * ibv_share_dereg_mr(): ibv_dereg_mr() answers EBADF.
+ * On a received PD (right REGISTER) the same, and the region ends with the
+ * share of the PD as well. If @fd is a grant of a region of that PD, and
+ * @offset is 0, @length and @iova those of the region, or 0 for "whatever it
+ * has", the result is an alias: the keys of the original, without a further
+ * pin or table; @access has to be included in that of the grant. Let go of
+ * either with ibv_share_dereg_mr(): ibv_dereg_mr() answers EBADF.
+ *
+ * The pages are pinned. Who shrinks the file afterwards, or punches a hole,
+ * takes them out of the file but not out of the region: what is written there
+ * is seen by nobody else. A file that shrinks during the call: EFAULT, or a
+ * region as if it had shrunk afterwards. F_SEAL_WRITE cannot be set while there
+ * is a region that may be written.
  *
  * Return: the region; NULL and errno: ENOMEM if RLIMIT_MEMLOCK is too low,
  * EBADFD if @fd is a file of another kind, EACCES if it was opened or granted
@@ -761,14 +771,19 @@ struct ibv_mr *ibv_reg_shared_mr(struct ibv_pd *pd, uint64_t offset,
 
 /**
  * ibv_share_reg_mr - register the caller's memory on a shared PD
- * @pd: a PD of ibv_share_alloc_pd()
+ * @pd: a PD of ibv_share_alloc_pd(), or a received one with the right REGISTER
  * @addr: start
  * @length: bytes
  * @access: enum ibv_access_flags
  *
- * What ibv_reg_mr() is for an ordinary PD.
+ * What ibv_reg_mr() is for an ordinary PD. On a received PD the region belongs
+ * to this process and is charged to it; it ends also when the share of the PD
+ * ends, whoever has died.
  *
- * Return: the region, to be deregistered with ibv_dereg_mr(); NULL and errno.
+ * Return: the region, to be deregistered with ibv_share_dereg_mr(); NULL and
+ * errno: EFAULT if it is not all mapped (for writing, if @access says so),
+ * ENOMEM if RLIMIT_MEMLOCK is too low, EACCES without the right, ENOLINK if
+ * the share is dead, EOPNOTSUPP without IBV_SHARE_FEATURE_IMPORT_REG_MR.
  */
 struct ibv_mr *ibv_share_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
 				int access);
@@ -791,14 +806,14 @@ int ibv_share_export_mr(struct ibv_mr *mr, int fd, uint64_t offset,
 			int access);
 
 /**
- * ibv_share_dereg_mr - let go of an exported or received region or an alias
- * @mr: of ibv_share_export_mr(), ibv_share_get_mr() or of ibv_reg_shared_mr()
- *	on a received PD
+ * ibv_share_dereg_mr - let go of any region on a shared PD
+ * @mr: of ibv_share_reg_mr() or ibv_reg_shared_mr(), exported or not, or of
+ *	ibv_share_get_mr()
  *
  * An exported region is revoked for everybody, then deregistered. Regions that
  * others made from its memory live on.
  *
- * Return: 0 or an errno value.
+ * Return: 0 or an errno value: EBUSY while a memory window is bound to it.
  */
 int ibv_share_dereg_mr(struct ibv_mr *mr);
 

@@ -43,11 +43,12 @@ static int show_device(struct ibv_device *device)
 		printf("%s\tno: %s\n", name, ibv_share_last_error());
 		return 0;
 	}
-	printf("%s\tabi %u driver %u slots %u%s%s%s\n", name, attr.abi_version,
+	printf("%s\tabi %u driver %u slots %u%s%s%s%s\n", name, attr.abi_version,
 	       attr.driver_id, attr.max_slots,
 	       attr.features & IBV_SHARE_FEATURE_REG_MR ? " reg_mr" : "",
 	       attr.features & IBV_SHARE_FEATURE_RINGS ? " rings" : "",
-	       attr.features & IBV_SHARE_FEATURE_READ_ONLY_MR ? " read_only_mr" : "");
+	       attr.features & IBV_SHARE_FEATURE_READ_ONLY_MR ? " read_only_mr" : "",
+	       attr.features & IBV_SHARE_FEATURE_IMPORT_REG_MR ? " import_reg_mr" : "");
 	return 1;
 }
 
