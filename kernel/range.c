@@ -59,9 +59,30 @@ static bool is_own_mapping(const struct share_range *range)
 }
 
 /*
+ * A read fault on a shared mapping maps what the page cache has around the
+ * page, 16 pages by default, and does so writable. So touch one page in 16: it
+ * is a fraction of what the registration would need for a fault of its own for
+ * each, and of what MAP_POPULATE needs, which looks at every page. A hint:
+ * what is not mapped afterwards the registration faults in.
+ */
+#define FAULT_AROUND 65536UL
+
+static void range_fault_around(unsigned long va, unsigned long length, u64 step)
+{
+	unsigned long end = va + length;
+	struct page *page;
+
+	for (; va < end && !fatal_signal_pending(current); va += step) {
+		if (get_user_pages_fast(va, 1, 0, &page) != 1)
+			break;
+		put_page(page);
+		cond_resched();
+	}
+}
+
+/*
  * The real file, mapped for the moment of the registration, so that truncation
- * and seals mean what they mean for every other mapping. Populated, since a
- * fault around is 16 pages and a fault of its own for each page is slow.
+ * and seals mean what they mean for every other mapping.
  */
 static int range_map(struct share_range *range, struct ib_device *ibdev)
 {
@@ -75,12 +96,12 @@ static int range_map(struct share_range *range, struct ib_device *ibdev)
 	if (range_needs_write(range))
 		prot |= PROT_WRITE;
 
-	va = vm_mmap(memory->file, 0, length, prot, MAP_SHARED | MAP_POPULATE,
-		     start);
+	va = vm_mmap(memory->file, 0, length, prot, MAP_SHARED, start);
 	if (IS_ERR_VALUE(va))
 		return share_refuse(ibdev, (long)va,
 				    "%#llx bytes of the file cannot be mapped",
 				    length);
+	range_fault_around(va, length, max_t(u64, align, FAULT_AROUND));
 
 	range->addr = va + (memory->offset - start);
 	range->map = va;
