@@ -78,4 +78,11 @@ static inline void share_eventfd_signal(struct eventfd_ctx *ctx)
 #endif
 }
 
+/* 6.10: a flag tells that a file has huge pages, and not its operations */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 10, 0)
+#define SHARE_FOPS_HUGE_PAGES
+#else
+#define SHARE_FOPS_HUGE_PAGES .fop_flags = FOP_HUGE_PAGES,
+#endif
+
 #endif /* SHARE_COMPAT_H */

@@ -154,10 +154,9 @@ void share_memory_put(struct share_memory *memory)
 	memory->file = NULL;
 }
 
-/* a grant without write access holds a file that cannot be written */
-static struct file *memory_file(struct ib_device *ibdev, int fd, u32 access)
+static struct file *memory_file(struct ib_device *ibdev, int fd)
 {
-	struct file *file = fget(fd), *read_only;
+	struct file *file = fget(fd);
 
 	if (!file)
 		return ERR_PTR(share_refuse(ibdev, -EBADF,
@@ -168,23 +167,14 @@ static struct file *memory_file(struct ib_device *ibdev, int fd, u32 access)
 					    "mem_fd %d is no shared memory",
 					    fd));
 	}
-	if (ib_access_writable(access) || !(file->f_mode & FMODE_WRITE) ||
-	    !SHARE_UMEM_READ_ONLY)
-		return file;
-
-	read_only = dentry_open(&file->f_path, O_RDONLY | O_LARGEFILE,
-				current_cred());
-	fput(file);
-	if (IS_ERR(read_only))
-		share_refuse(ibdev, PTR_ERR(read_only),
-			     "mem_fd %d cannot be opened for reading", fd);
-	return read_only;
+	return file;
 }
 
 static int memory_parse(struct share_memory *memory,
 			struct uverbs_attr_bundle *attrs)
 {
 	struct ib_device *ibdev = share_device(attrs);
+	struct file *window;
 	int fd, ret;
 
 	ret = share_get_fd(&fd, attrs, IB_UVERBS_ATTR_SHARE_EXPORT_MEM_FD);
@@ -196,13 +186,23 @@ static int memory_parse(struct share_memory *memory,
 		return share_refuse(ibdev, ret == -ENOENT ? -EINVAL : ret,
 				    "mem_fd without mem_offset");
 
-	memory->file = memory_file(ibdev, fd, memory->access);
+	memory->file = memory_file(ibdev, fd);
 	if (IS_ERR(memory->file)) {
 		ret = PTR_ERR(memory->file);
 		memory->file = NULL;
 		return ret;
 	}
-	return share_memory_check(ibdev, memory, memory->access);
+	ret = share_memory_check(ibdev, memory, memory->access);
+	if (ret)
+		return ret;
+
+	window = share_window_open(memory);
+	if (IS_ERR(window))
+		return share_refuse(ibdev, PTR_ERR(window),
+				    "mem_fd %d cannot be opened again", fd);
+	fput(memory->file);
+	memory->file = window;
+	return 0;
 }
 
 /**

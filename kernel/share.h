@@ -71,7 +71,7 @@ struct share_kind {
 
 /**
  * struct share_memory - a range of a shmem or hugetlbfs file
- * @file: the file, opened with the access that is granted
+ * @file: the file; of a grant a window on it, with the access that is granted
  * @offset: where the range starts
  * @length: its length
  * @access: IB_ACCESS_* that a region of it may have
@@ -296,6 +296,9 @@ int share_memory_get(struct share *share, struct uverbs_attr_bundle *attrs);
 void share_memory_put(struct share_memory *memory);
 int share_memory_from_fd(struct share_memory *memory, struct ib_device *ibdev,
 			 int fd, u64 offset, u64 length, u32 access);
+
+/* window.c */
+struct file *share_window_open(const struct share_memory *memory);
 
 /**
  * struct share_range - memory that is to become a region

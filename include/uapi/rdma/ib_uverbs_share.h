@@ -251,7 +251,8 @@ struct ib_uverbs_share_segment {
  * @IB_UVERBS_SHARE_F_RINGS: rings can be exported, KICK and ARM work: a
  *	software provider whose ring layout is uAPI
  * @IB_UVERBS_SHARE_F_READ_ONLY_MR: memory of which only a read-only file
- *	descriptor is held can be registered for reading (Linux 6.2 and later)
+ *	descriptor or a grant without write access is held can be registered
+ *	for reading (Linux 6.2 and later)
  * @IB_UVERBS_SHARE_F_IMPORT_REG_MR: IMPORT_REG_MR works: a provider that
  *	registers memory on a PD of another uverbs file
  */
@@ -471,7 +472,8 @@ enum uverbs_attrs_share_reg_mr {
  * @IB_UVERBS_ATTR_SHARE_EXPORT_MEM_OFFSET: MR: u64, where the region starts in
  *	that file; needed with MEM_FD
  * @IB_UVERBS_ATTR_SHARE_EXPORT_ACCESS: MR: flags, widest access of a region
- *	that is made from the grant
+ *	that is made from the grant; one that does not write is for devices
+ *	with %IB_UVERBS_SHARE_F_READ_ONLY_MR
  * @IB_UVERBS_ATTR_SHARE_EXPORT_RESP_FD: out, s32, the grant
  */
 enum uverbs_attrs_share_export {
