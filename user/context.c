@@ -223,6 +223,7 @@ static int join(struct ibv_share_context *ctx,
 		.arm = arm,
 		.arg = ctx,
 	};
+	uint32_t me;
 	int ret;
 
 	ctx->slot = info->slot;
@@ -231,9 +232,9 @@ static int join(struct ibv_share_context *ctx,
 				   ctx->generation, &env);
 	if (ret)
 		return share_error_control(ret, "joining a shared context");
+	me = share_owner_word(ctx->slot, ctx->generation);
 	if (ctx->is_maker)
-		share_control_set_heir(&ctx->control, ctx->slot,
-				       ctx->generation);
+		share_control_set_heirs(&ctx->control, &me, 1);
 	ret = share_control_slot_reset(&ctx->control);
 	if (ret)
 		return share_error_control(ret, "taking a slot");

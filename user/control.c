@@ -116,12 +116,14 @@ int share_control_attach(struct share_control *control, int memfd,
 		munmap(base, bytes);
 		return ret;
 	}
+	memset(control, 0, sizeof(*control));
 	control->base = base;
 	control->bytes = bytes;
 	control->me.env = *env;
 	control->me.slot = slot;
 	control->me.generation = generation;
 	control->me.timeout_ms = SHARE_LOCK_TIMEOUT_MS;
+	control->me.recheck_ms = SHARE_LOCK_RECHECK_MS;
 	return 0;
 }
 
@@ -162,13 +164,32 @@ uint64_t share_control_heap_offset(void)
 	return HEAP_OFFSET;
 }
 
-void share_control_set_heir(struct share_control *control, uint32_t slot,
-			    uint32_t generation)
+/* One by one: each is one word, so there is nobody who was never named. */
+void share_control_set_heirs(struct share_control *control,
+			     const uint32_t *words, uint32_t num)
 {
 	struct share_control_header *header = share_control_header(control);
+	uint32_t i;
 
-	share_store(&header->heir, slot);
-	share_store_release(&header->heir_generation, generation);
+	for (i = 0; i < SHARE_MAX_HEIRS; i++)
+		share_store_release(&header->heirs[i], i < num ? words[i] : 0);
+}
+
+static uint32_t at_most(uint32_t n, uint32_t max)
+{
+	return n < max ? n : max;
+}
+
+uint32_t share_control_used_cqs(const struct share_control *control)
+{
+	return at_most(share_load(&share_control_header(control)->used_cqs),
+		       SHARE_MAX_CQS);
+}
+
+uint32_t share_control_used_qps(const struct share_control *control)
+{
+	return at_most(share_load(&share_control_header(control)->used_qps),
+		       SHARE_MAX_QPS);
 }
 
 void share_copy_in(void *dst, const void *shared, size_t bytes)

@@ -21,11 +21,17 @@
  * @base: start of the mapping
  * @bytes: of the segment
  * @me: slot of this process
+ * @alive: for each slot the generation that was alive when last looked at
+ * @buried: for each slot the generation whose death was dealt with
+ * @looked_ms: when that was
  */
 struct share_control {
 	char *base;
 	size_t bytes;
 	struct share_member me;
+	uint32_t alive[SHARE_MAX_SLOTS];
+	uint32_t buried[SHARE_MAX_SLOTS];
+	uint32_t looked_ms;
 };
 
 /*
@@ -104,9 +110,12 @@ void share_control_detach(struct share_control *control);
  */
 int share_control_slot_reset(struct share_control *control);
 
-/* Who gets the completions of dead processes; the exporter names itself. */
-void share_control_set_heir(struct share_control *control, uint32_t slot,
-			    uint32_t generation);
+/*
+ * Who gets the completions of dead processes: the first that is alive. The
+ * exporter names itself. @num is at most SHARE_MAX_HEIRS.
+ */
+void share_control_set_heirs(struct share_control *control,
+			     const uint32_t *words, uint32_t num);
 
 /*
  * The exporter only. ENOSPC: directory or heap is full. A QP starts in RESET.
@@ -193,6 +202,17 @@ static inline void share_store_release(uint32_t *word, uint32_t value)
 static inline void share_count(uint32_t *word)
 {
 	share_store(word, share_load(word) + 1);
+}
+
+/*
+ * What is stored before is stored before a death in between: the kernel orders
+ * that of a process, this is for the compiler.
+ */
+static inline void share_store_ordered(uint32_t *word, uint32_t value)
+{
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	share_store_release(word, value);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
 /* @bytes: multiple of 4 */

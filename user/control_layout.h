@@ -14,7 +14,8 @@
  * Whatever is in here can have been written by a hostile process. A reader
  * copies, then checks the copy; it masks every index when it uses it.
  *
- * "later" marks fields for recovery: zero, not used yet.
+ * Where a word is said to be stored first or last, a process may die in
+ * between: see recover.c.
  */
 #ifndef SHARE_CONTROL_LAYOUT_H
 #define SHARE_CONTROL_LAYOUT_H
@@ -29,6 +30,7 @@
 #define SHARE_LINE 64u
 
 #define SHARE_MAX_SLOTS IB_UVERBS_SHARE_MAX_SLOTS
+#define SHARE_MAX_HEIRS 16u
 #define SHARE_MAX_CQS 256u
 #define SHARE_MAX_QPS 1024u
 #define SHARE_MAX_ENTRIES (1u << 20) /* of one ring */
@@ -41,8 +43,9 @@
  * @next_cookie: of the next CQ or QP, see share_entry.cookie
  * @heap_next: offset of the first byte that was never given out; guarded by
  *	@directory_lock
- * @heir: slot that gets the completions of dead processes
- * @heir_generation: of that slot; 0: none was named
+ * @used_cqs, @used_qps: of the directory, that were ever used
+ * @heirs: who gets the completions of dead processes: the first that is alive.
+ *	share_owner_word() of each; 0: none
  * @async_lock: who reads asynchronous events of the device
  * @async_count, @async_unknown: events that were read; and whose object is no
  *	more, or of a type that is not known
@@ -67,9 +70,10 @@ struct share_control_header {
 	uint32_t directory_lock SHARE_ALIGNED;
 	uint32_t next_cookie;
 	uint64_t heap_next;
+	uint32_t used_cqs;
+	uint32_t used_qps;
 
-	uint32_t heir SHARE_ALIGNED;
-	uint32_t heir_generation;
+	uint32_t heirs[SHARE_MAX_HEIRS] SHARE_ALIGNED;
 
 	uint32_t async_lock SHARE_ALIGNED;
 	uint32_t async_count;
@@ -85,13 +89,17 @@ struct share_control_header {
  * struct share_slot
  * @generation: of the process that has it now; 0: never used. Set by that
  *	process before it posts anything.
- * @recovered: later: newest generation whose requests were handed to the heir
+ * @orphaned: newest generation that was found dead: what belongs to it goes to
+ *	the heir from now on. Stored first.
+ * @recovered: newest generation all of whose mail was handed to the heir.
+ *	Stored last.
  * @wakeups: how often it found an event or a wake-up; written by itself
  * @superfluous: how often there was nothing for it then
  * @signals: how often others woke it for a completion
  */
 struct share_slot {
 	uint32_t generation SHARE_ALIGNED;
+	uint32_t orphaned;
 	uint32_t recovered;
 	uint32_t wakeups SHARE_ALIGNED;
 	uint32_t superfluous;
@@ -199,6 +207,25 @@ enum share_armed {
 	SHARE_EVENT_PENDING = 1 << 2,
 };
 
+/*
+ * struct share_intent - a completion on its way into a mailbox
+ * @valid: the rest says something. 1 is stored after the rest, 0 when all of
+ *	it is done
+ * @slot, @position: the mailbox, and its producer index before. Has it moved,
+ *	then the completion is there.
+ * @source: 0: the ring, and the request is to be marked next. Else the slot of
+ *	a dead process + 1, whose mailbox is to move on to @source_position.
+ */
+struct share_intent {
+	uint32_t valid SHARE_ALIGNED;
+	uint32_t cookie_low;
+	uint32_t cookie_high;
+	uint32_t slot;
+	uint32_t position;
+	uint32_t source;
+	uint32_t source_position;
+};
+
 /* Counters of a CQ, written under its lock, for ibv-share and tests. */
 struct share_cq_counters {
 	uint32_t steered; /* put into somebody's mailbox */
@@ -217,6 +244,8 @@ struct share_cq_counters {
  * @credits: requests that may yet produce a completion, or have it in the ring
  * @refused: a process that is armed found completions, but the lock taken: who
  *	unlocks looks whether there are any left
+ * @recount: a process died: @credits and quotas may be too high
+ * @intent: under @lock
  * @mailboxes: one for each slot; their entries follow the body, all those of
  *	slot 0 first
  */
@@ -225,6 +254,8 @@ struct share_cq_body {
 	uint32_t credits SHARE_ALIGNED;
 	struct share_cq_counters counters SHARE_ALIGNED;
 	uint32_t refused SHARE_ALIGNED;
+	uint32_t recount;
+	struct share_intent intent;
 	struct share_mailbox mailboxes[SHARE_MAX_SLOTS];
 };
 
@@ -261,7 +292,8 @@ struct share_shadow {
  * struct share_wq - one direction of a QP
  * @lock: who posts
  * @head: sequence number of the next request; its entry in the ring and in the
- *	shadow table is @head modulo the number of entries. Under @lock.
+ *	shadow table is @head modulo the number of entries. Under @lock. Moves
+ *	before the producer index of the ring: who finds it ahead puts it back.
  * @unsignaled: requests since the last that was signaled. Under @lock.
  * @tail: oldest request that was not retired. Under the lock of the CQ.
  */
@@ -309,6 +341,7 @@ struct share_gate {
  * struct share_qp_body
  * @state: enum ibv_qp_state
  * @epoch: 20 bits, in every cookie; new after RESET and for each new QP
+ * @resetting: a RESET has begun and is not complete
  * @doorbell: see doorbell.c
  * @failed_kicks: count
  * @gate: who has posted before the connection is there
@@ -320,6 +353,7 @@ struct share_gate {
 struct share_qp_body {
 	uint32_t state SHARE_ALIGNED;
 	uint32_t epoch;
+	uint32_t resetting;
 	struct share_wq send;
 	struct share_wq recv;
 	uint32_t doorbell SHARE_ALIGNED;
@@ -349,7 +383,7 @@ static_assert(SHARE_MAX_SLOTS <= 254, "lock word has 8 bits for it");
 static_assert(sizeof(struct share_control_header) == 1024, "ABI");
 static_assert(offsetof(struct share_control_header, heap_offset) == 56, "ABI");
 static_assert(offsetof(struct share_control_header, heap_next) == 72, "ABI");
-static_assert(offsetof(struct share_control_header, heir) == 128, "ABI");
+static_assert(offsetof(struct share_control_header, heirs) == 128, "ABI");
 static_assert(offsetof(struct share_control_header, async_landing) == 208, "ABI");
 static_assert(offsetof(struct share_control_header, reserved2) == 512, "ABI");
 static_assert(sizeof(struct share_slot) == 128, "ABI");
@@ -359,7 +393,8 @@ static_assert(offsetof(struct share_entry, sq_sig_all) == 68, "ABI");
 static_assert(sizeof(struct share_completion) == 64, "ABI");
 static_assert(offsetof(struct share_completion, cookie_low) == 48, "ABI");
 static_assert(sizeof(struct share_mailbox) == 256, "ABI");
-static_assert(sizeof(struct share_cq_body) == 256 + 64 * 256, "ABI");
+static_assert(sizeof(struct share_cq_body) == 320 + 64 * 256, "ABI");
+static_assert(offsetof(struct share_cq_body, intent) == 256, "ABI");
 static_assert(sizeof(struct share_shadow) == 32, "ABI");
 static_assert(sizeof(struct share_wq) == 192, "ABI");
 static_assert(sizeof(struct share_qp_body) == 1280, "ABI");

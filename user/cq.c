@@ -325,8 +325,10 @@ struct ibv_cq *ibv_share_get_cq(struct ibv_share_context *ctx,
 int share_op_poll_cq(struct ibv_cq *ibv, int num_entries, struct ibv_wc *wc)
 {
 	struct share_cq *cq = share_container_of(ibv, struct share_cq, ibv);
+	int ret;
 
 	if (cq->obj.ctx->forked)
 		return -share_context_check(cq->obj.ctx);
-	return share_poll(&cq->path, num_entries, wc);
+	ret = share_poll(&cq->path, num_entries, wc);
+	return ret == -ETIMEDOUT ? -share_error_stopped(ETIMEDOUT) : ret;
 }

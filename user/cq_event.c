@@ -13,6 +13,7 @@
 #include "error.h"
 #include "event.h"
 #include "glance.h"
+#include "recover.h"
 #include "share_priv.h"
 
 /* A hostile process can make more as fast as we read. */
@@ -95,9 +96,12 @@ static int handle_ready(struct ibv_share_context *ctx)
 		return 0;
 	for (i = 0; i < ready.num; i++)
 		read_channel(ctx, ready.fds[i]);
-	if (ready.woken)
+	if (ready.woken) {
+		/* perhaps somebody has died: its mail may be ours now */
+		share_recover(&ctx->control);
 		for_each_cq(ctx, cq)
 			share_event_recheck(&cq->path);
+	}
 	return 1;
 }
 

@@ -249,8 +249,13 @@ static void unlock_directory(struct share_control *control)
 		     &control->me);
 }
 
-static void publish_entry(struct share_entry *shared, struct share_entry *e)
+static void publish_entry(struct share_entry *table, uint32_t index,
+			  uint32_t *used, struct share_entry *e)
 {
+	struct share_entry *shared = &table[index];
+
+	if (share_load(used) <= index)
+		share_store(used, index + 1);
 	e->state = SHARE_ENTRY_FREE;
 	share_copy_out(shared, e, sizeof(*e));
 	share_store_release(&shared->state, SHARE_ENTRY_LIVE);
@@ -283,7 +288,8 @@ int share_control_add_cq(struct share_control *control,
 	if (!ret) {
 		share_clear(control->base + e.offset,
 			    sizeof(struct share_cq_body));
-		publish_entry(&table[*index], &e);
+		publish_entry(table, *index,
+			      &share_control_header(control)->used_cqs, &e);
 	}
 	unlock_directory(control);
 	return ret;
@@ -376,7 +382,8 @@ int share_control_add_qp(struct share_control *control,
 			 index);
 	if (!ret) {
 		clear_qp((void *)(control->base + e.offset), &control->me);
-		publish_entry(&table[*index], &e);
+		publish_entry(table, *index,
+			      &share_control_header(control)->used_qps, &e);
 	}
 	unlock_directory(control);
 	return ret;

@@ -11,6 +11,9 @@
 
 struct share_entry *share_control_cqs(const struct share_control *control);
 struct share_entry *share_control_qps(const struct share_control *control);
+/* How many entries have to be looked at to see all that are live. */
+uint32_t share_control_used_cqs(const struct share_control *control);
+uint32_t share_control_used_qps(const struct share_control *control);
 uint64_t share_control_heap_offset(void);
 
 #endif /* SHARE_DIRECTORY_H */

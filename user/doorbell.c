@@ -94,3 +94,41 @@ void share_doorbell_ring(const struct share_control *control,
 	__atomic_exchange_n(word, IDLE, __ATOMIC_ACQ_REL);
 	share_doorbell_kick(control, qp, IB_UVERBS_SHARE_KICK_SEND);
 }
+
+void share_doorbell_flush(const struct share_control *control,
+			  const struct share_qp_view *qp)
+{
+	const struct share_env *env = &control->me.env;
+
+	/* whoever has not imported it cannot have posted either */
+	env->kick(env->arg, qp->index, IB_UVERBS_SHARE_KICK_SEND);
+	if (qp->attr.rq_entries)
+		env->kick(env->arg, qp->index, IB_UVERBS_SHARE_KICK_RECV);
+}
+
+/*
+ * Every poster has imported the QP, so at least the followers can do this. The
+ * second kick is for those who came after the first.
+ */
+void share_doorbell_recover(const struct share_control *control,
+			    const struct share_qp_view *qp)
+{
+	const struct share_env *env = &control->me.env;
+	uint32_t *word = &qp->body->doorbell;
+	uint32_t seen = share_load(word);
+	uint32_t owner = share_owner_word((seen >> 24) - 1,
+					  seen >> 2 & 0x3fffff);
+	uint32_t dead;
+
+	if (!(seen & STATE_MASK) ||
+	    share_owner_is_alive(owner, &control->me) ||
+	    env->kick(env->arg, qp->index, IB_UVERBS_SHARE_KICK_SEND))
+		return;
+	dead = seen & ~STATE_MASK;
+	while ((seen & ~STATE_MASK) == dead) {
+		if (!change(word, &seen, IDLE))
+			continue;
+		share_doorbell_kick(control, qp, IB_UVERBS_SHARE_KICK_SEND);
+		return;
+	}
+}

@@ -15,4 +15,12 @@ void share_doorbell_ring(const struct share_control *control,
 void share_doorbell_kick(const struct share_control *control,
 			 const struct share_qp_view *qp, uint32_t flags);
 
+/* Both directions of a QP that has failed: what is posted is flushed. */
+void share_doorbell_flush(const struct share_control *control,
+			  const struct share_qp_view *qp);
+
+/* Whoever relied on a kicker that died has left already: kick for them. */
+void share_doorbell_recover(const struct share_control *control,
+			    const struct share_qp_view *qp);
+
 #endif /* SHARE_DOORBELL_H */

@@ -123,3 +123,8 @@ int share_error_control(int err, const char *what)
 			return share_error(err, "%s: %s", what, control_sentences[i].sentence);
 	return share_error_ioctl(err, what);
 }
+
+int share_error_stopped(int ret)
+{
+	return ret == ETIMEDOUT ? share_error_ioctl(ret, "using a queue") : ret;
+}

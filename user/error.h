@@ -18,4 +18,7 @@ int share_error_ioctl(int err, const char *what);
 /* The same for an answer of the control segment, see control.h and directory.h. */
 int share_error_control(int err, const char *what);
 
+/* The sentence for ETIMEDOUT of a lock; anything else is returned as it is. */
+int share_error_stopped(int ret);
+
 #endif /* SHARE_ERROR_H */

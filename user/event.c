@@ -135,6 +135,16 @@ void share_event_unlocked(const struct share_cq_path *path)
 		share_event_wake_all(path->control, &path->view);
 }
 
+void share_event_released(const struct share_control *control,
+			  const struct share_cq_view *cq, uint64_t mail)
+{
+	share_event_mailed(control, cq, mail, mail);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (share_load(&cq->body->refused) &&
+	    __atomic_exchange_n(&cq->body->refused, 0, __ATOMIC_SEQ_CST))
+		share_event_wake_all(control, cq);
+}
+
 /* Can there be a completion that fails and is not solicited? */
 static int may_fail(const struct share_control *control, uint32_t cq)
 {

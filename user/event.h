@@ -57,6 +57,9 @@ void share_event_failed(const struct share_control *control,
 void share_event_mailed(const struct share_control *control,
 			const struct share_cq_view *cq, uint64_t mail,
 			uint64_t failed);
+/* Both, for who has no path to the CQ. */
+void share_event_released(const struct share_control *control,
+			  const struct share_cq_view *cq, uint64_t mail);
 /* Looks for those who were refused meanwhile. */
 void share_event_unlocked(const struct share_cq_path *path);
 /*

@@ -15,17 +15,37 @@
 #include "mailbox.h"
 #include "provider.h"
 
-int share_glance_empty(const struct share_cq_path *path)
+static int enter(const struct share_cq_path *path)
 {
 	struct share_mailbox *box =
 		share_mailbox_of(&path->view, path->control->me.slot);
-	int empty;
 
 	__atomic_fetch_add(&box->looking, 1, __ATOMIC_SEQ_CST);
-	empty = share_control_cq_live(path->control, &path->view) ||
-		path->ring.provider->cq_empty(&path->ring);
+	return share_control_cq_live(path->control, &path->view);
+}
+
+static void leave(const struct share_cq_path *path)
+{
+	struct share_mailbox *box =
+		share_mailbox_of(&path->view, path->control->me.slot);
+
 	__atomic_fetch_sub(&box->looking, 1, __ATOMIC_RELEASE);
+}
+
+int share_glance_empty(const struct share_cq_path *path)
+{
+	int empty = enter(path) || path->ring.provider->cq_empty(&path->ring);
+
+	leave(path);
 	return empty;
+}
+
+int share_glance_peek(const struct share_cq_path *path, struct ibv_wc *wc)
+{
+	int there = !enter(path) && path->ring.provider->cq_peek(&path->ring, wc);
+
+	leave(path);
+	return there;
 }
 
 /* A process that was killed there looks no more. */

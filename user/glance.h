@@ -11,6 +11,8 @@
 
 /* Is there nothing in the ring, or no ring any more? A hint. */
 int share_glance_empty(const struct share_cq_path *path);
+/* The first one, as it is in the ring; 1 if there is one. */
+int share_glance_peek(const struct share_cq_path *path, struct ibv_wc *wc);
 
 /*
  * The exporter, after it has marked the CQ as not live and before the ring is

@@ -9,13 +9,18 @@
 
 #define SPINS 100
 
-static uint32_t word_of(const struct share_member *me)
+uint32_t share_owner_word(uint32_t slot, uint32_t generation)
 {
-	return (me->slot + 1) << 24 |
-	       (me->generation & SHARE_LOCK_GENERATION_MASK) << 1;
+	return (slot + 1) << 24 | (generation & SHARE_LOCK_GENERATION_MASK)
+					  << 1;
 }
 
-static int holder_is_alive(uint32_t word, const struct share_member *me)
+static uint32_t word_of(const struct share_member *me)
+{
+	return share_owner_word(me->slot, me->generation);
+}
+
+int share_owner_is_alive(uint32_t word, const struct share_member *me)
 {
 	uint32_t slot = (word >> 24) - 1;
 	uint32_t generation = word >> 1 & SHARE_LOCK_GENERATION_MASK;
@@ -53,8 +58,8 @@ static int lock_slow(uint32_t *word, const struct share_member *me)
 				continue;
 			seen |= SHARE_LOCK_WAITERS;
 		}
-		if (share_futex_wait(word, seen, SHARE_LOCK_RECHECK_MS) &&
-		    !holder_is_alive(seen, me) &&
+		if (share_futex_wait(word, seen, me->recheck_ms) &&
+		    !share_owner_is_alive(seen, me) &&
 		    change(word, seen, mine))
 			return EOWNERDEAD;
 	} while (share_now_ms() - start < me->timeout_ms);
@@ -92,10 +97,10 @@ int share_trylock(uint32_t *word, const struct share_member *me,
 		return EBUSY;
 	}
 	if (now - __atomic_load_n(&watch->since_ms, __ATOMIC_RELAXED) <
-	    SHARE_LOCK_RECHECK_MS)
+	    me->recheck_ms)
 		return EBUSY;
 	__atomic_store_n(&watch->since_ms, now, __ATOMIC_RELAXED);
-	if (holder_is_alive(seen, me) ||
+	if (share_owner_is_alive(seen, me) ||
 	    !change(word, seen, word_of(me) | SHARE_LOCK_WAITERS))
 		return EBUSY;
 	return EOWNERDEAD;

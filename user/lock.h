@@ -16,8 +16,8 @@
  * Lock order, outermost first; a later one is taken with the earlier held:
  *
  *   share_control_header.directory_lock
- *   share_qp_body.send.lock
- *   share_qp_body.recv.lock
+ *   share_qp_body.send.lock     of several QPs only in recount.c, in the order
+ *   share_qp_body.recv.lock     of their index, each send before recv
  *   share_cq_body.lock          one CQ at a time
  *   share_mailbox.lock          one mailbox at a time
  *
@@ -61,12 +61,15 @@ struct share_env {
  * @slot: of this process
  * @generation: of the slot
  * @timeout_ms: longest wait for a holder that is alive; SHARE_LOCK_TIMEOUT_MS
+ * @recheck_ms: how often to ask whether it, and everybody, is alive;
+ *	SHARE_LOCK_RECHECK_MS
  */
 struct share_member {
 	struct share_env env;
 	uint32_t slot;
 	uint32_t generation;
 	uint32_t timeout_ms;
+	uint32_t recheck_ms;
 };
 
 /*
@@ -87,10 +90,16 @@ int share_lock(uint32_t *word, const struct share_member *me);
 
 /*
  * Never waits. 0 and EOWNERDEAD as above; EBUSY: not taken. Asks whether the
- * holder is alive when it found the same one for SHARE_LOCK_RECHECK_MS.
+ * holder is alive when it found the same one for @me->recheck_ms.
  */
 int share_trylock(uint32_t *word, const struct share_member *me,
 		  struct share_lock_watch *watch);
+
+/* Slot and generation as lock words, and others, have them. */
+uint32_t share_owner_word(uint32_t slot, uint32_t generation);
+
+/* Is a process that has written such a word, or the caller, alive? */
+int share_owner_is_alive(uint32_t word, const struct share_member *me);
 
 /* Leaves the word alone if the caller does not hold it. */
 void share_unlock(uint32_t *word, const struct share_member *me);

@@ -4,7 +4,7 @@
  */
 #include <errno.h>
 #include <string.h>
-#include "event.h"
+#include "intent.h"
 #include "mailbox.h"
 
 struct share_mailbox *share_mailbox_of(const struct share_cq_view *cq,
@@ -67,35 +67,84 @@ static void unpack(struct ibv_wc *wc, const struct share_completion *c)
 	wc->dlid_path_bits = (uint8_t)c->sl_path;
 }
 
-int share_mailbox_has(const struct share_cq_view *cq, uint32_t slot,
-		      uint64_t cookie)
+static int put(const struct share_cq_view *cq, uint32_t slot,
+	       const struct share_completion *c, uint32_t source,
+	       uint32_t source_position)
 {
-	uint32_t producer = share_load(&share_mailbox_of(cq, slot)->producer);
-	const struct share_completion *last = entry_of(cq, slot, producer - 1);
+	struct share_mailbox *box = share_mailbox_of(cq, slot);
+	uint32_t producer = share_load(&box->producer);
 
-	return share_load(&last->cookie_low) == (uint32_t)cookie &&
-	       share_load(&last->cookie_high) == (uint32_t)(cookie >> 32);
+	/* pairs with the release in take: that entry was copied out */
+	if (producer - share_load_acquire(&box->consumer) >=
+	    cq->mailbox_entries)
+		return ENOSPC;
+	share_intent_begin(cq, (uint64_t)c->cookie_high << 32 | c->cookie_low,
+			   slot, source, source_position);
+	share_copy_out(entry_of(cq, slot, producer), c, sizeof(*c));
+	/* pairs with the acquire in take */
+	share_store_ordered(&box->producer, producer + 1);
+	return 0;
 }
 
 int share_mailbox_put(const struct share_cq_view *cq, uint32_t slot,
 		      uint32_t slot_generation, const struct ibv_wc *wc,
 		      uint64_t cookie)
 {
-	struct share_mailbox *box = share_mailbox_of(cq, slot);
-	uint32_t producer = share_load(&box->producer);
 	struct share_completion c;
 
-	if (share_mailbox_has(cq, slot, cookie))
-		return 0;
-	/* pairs with the release in take: that entry was copied out */
-	if (producer - share_load_acquire(&box->consumer) >=
-	    cq->mailbox_entries)
-		return ENOSPC;
 	pack(&c, wc, cookie, slot_generation);
-	share_copy_out(entry_of(cq, slot, producer), &c, sizeof(c));
-	/* pairs with the acquire in take */
-	share_store_release(&box->producer, producer + 1);
-	return 0;
+	return put(cq, slot, &c, 0, 0);
+}
+
+int share_mailbox_move(const struct share_cq_view *cq, uint32_t from,
+		       uint32_t to, uint32_t to_generation)
+{
+	struct share_mailbox *source = share_mailbox_of(cq, from);
+	uint32_t consumer = share_load(&source->consumer);
+	struct share_completion c;
+	int ret;
+
+	share_copy_in(&c, entry_of(cq, from, consumer), sizeof(c));
+	c.slot_generation = to_generation;
+	ret = put(cq, to, &c, from % SHARE_MAX_SLOTS + 1, consumer + 1);
+	share_store_ordered(&source->consumer, consumer + 1);
+	share_intent_end(cq);
+	return ret;
+}
+
+uint32_t share_mailbox_count(const struct share_cq_view *cq, uint32_t slot)
+{
+	const struct share_mailbox *box = share_mailbox_of(cq, slot);
+	uint32_t count = share_load_acquire(&box->producer) -
+			 share_load(&box->consumer);
+
+	/* more than there can be: somebody tampered with it */
+	return count > cq->mailbox_entries ? 0 : count;
+}
+
+/*
+ * The consumer index moves once, at the end. What a process that dies before
+ * has copied is still here, for its heir.
+ */
+static uint32_t take(const struct share_cq_view *cq, uint32_t slot,
+		     uint32_t wanted, struct ibv_wc *wc)
+{
+	struct share_mailbox *box = share_mailbox_of(cq, slot);
+	uint32_t consumer = share_load(&box->consumer);
+	uint32_t n, available = share_load_acquire(&box->producer) - consumer;
+	struct share_completion c;
+
+	if (available > cq->mailbox_entries) {
+		/* somebody tampered with it; start anew, empty */
+		share_store_release(&box->consumer, consumer + available);
+		return 0;
+	}
+	for (n = 0; n < wanted && n < available; n++) {
+		share_copy_in(&c, entry_of(cq, slot, consumer + n), sizeof(c));
+		unpack(&wc[n], &c);
+	}
+	share_store_ordered(&box->consumer, consumer + n);
+	return n;
 }
 
 int share_mailbox_take(const struct share_cq_view *cq,
@@ -104,33 +153,20 @@ int share_mailbox_take(const struct share_cq_view *cq,
 		       struct ibv_wc *wc)
 {
 	struct share_mailbox *box = share_mailbox_of(cq, me->slot);
-	struct share_completion c;
-	uint32_t consumer, available;
-	int n, ret;
+	uint32_t n;
+	int ret;
 
 	if (share_mailbox_empty(cq, me->slot))
 		return 0;
 	ret = share_trylock(&box->lock, me, watch);
-	/* the consumer index moves last: nothing to repair */
+	/* of a dead holder nothing is left to repair */
 	if (ret && ret != EOWNERDEAD)
 		return 0;
-	consumer = share_load(&box->consumer);
-	available = share_load_acquire(&box->producer) - consumer;
-	if (available > cq->mailbox_entries) {
-		/* somebody tampered with it; start anew, empty */
-		consumer += available;
-		available = 0;
-		share_store_release(&box->consumer, consumer);
-	}
-	for (n = 0; n < num_entries && (uint32_t)n < available; n++) {
-		share_copy_in(&c, entry_of(cq, me->slot, consumer++),
-			      sizeof(c));
-		unpack(&wc[n], &c);
-		share_store_release(&box->consumer, consumer);
-	}
+	n = take(cq, me->slot, (uint32_t)num_entries, wc);
+	/* with the lock: see recount.c */
+	share_credit_give(&box->quota, n);
 	share_unlock(&box->lock, me);
-	share_credit_give(&box->quota, (uint32_t)n);
-	return n;
+	return (int)n;
 }
 
 int share_credit_take(uint32_t *word, uint32_t limit, uint32_t *used)
@@ -157,123 +193,4 @@ void share_credit_give(uint32_t *word, uint32_t count)
 					    now > count ? now - count : 0, 1,
 					    __ATOMIC_RELEASE, __ATOMIC_RELAXED))
 		;
-}
-
-int share_slot_is(const struct share_control *control, uint32_t slot,
-		  uint32_t generation)
-{
-	return share_load_acquire(
-		       &share_control_slot(control, slot)->generation) ==
-	       generation;
-}
-
-int share_heir(const struct share_control *control, uint32_t *slot,
-	       uint32_t *generation)
-{
-	const struct share_control_header *header =
-		share_control_header(control);
-
-	*generation = share_load_acquire(&header->heir_generation);
-	*slot = share_load(&header->heir) % SHARE_MAX_SLOTS;
-	if (!*generation || !share_slot_is(control, *slot, *generation))
-		return ENOENT;
-	return 0;
-}
-
-/* Under the lock of the CQ. */
-static int hand_over(const struct share_control *control,
-		     const struct share_cq_view *cq, uint64_t *mail)
-{
-	const struct share_member *me = &control->me;
-	struct share_mailbox *box = share_mailbox_of(cq, me->slot);
-	uint32_t consumer = share_load(&box->consumer);
-	uint32_t left = share_load_acquire(&box->producer) - consumer;
-	uint32_t heir, generation, used;
-	struct share_completion c;
-	struct ibv_wc wc;
-
-	if (left > cq->mailbox_entries)
-		left = 0;
-	if (share_heir(control, &heir, &generation) || heir == me->slot) {
-		/* nobody else is there: they are ours */
-		share_store(&box->quota, left);
-		return 0;
-	}
-	for (; left; left--) {
-		if (share_credit_take(&share_mailbox_of(cq, heir)->quota,
-				      cq->capacity, &used))
-			return EBUSY;
-		*mail |= 1ull << heir;
-		share_copy_in(&c, entry_of(cq, me->slot, consumer++),
-			      sizeof(c));
-		unpack(&wc, &c);
-		share_mailbox_put(cq, heir, generation, &wc,
-				  (uint64_t)c.cookie_high << 32 | c.cookie_low);
-		share_store_release(&box->consumer, consumer);
-	}
-	share_store(&box->consumer, share_load(&box->producer));
-	share_store(&box->quota, 0);
-	return 0;
-}
-
-static int reset_mailbox(struct share_control *control,
-			 const struct share_cq_view *cq)
-{
-	const struct share_member *me = &control->me;
-	struct share_mailbox *box = share_mailbox_of(cq, me->slot);
-	uint64_t mail = 0;
-	int ret;
-
-	share_store(&box->armed, 0);
-	share_store(&box->async, 0);
-	ret = share_lock(&cq->body->lock, me);
-	if (ret && ret != EOWNERDEAD)
-		return ret;
-	ret = share_lock(&box->lock, me);
-	if (!ret || ret == EOWNERDEAD) {
-		ret = hand_over(control, cq, &mail);
-		/* of the slot's former process, if it was killed there */
-		share_store(&box->looking, 0);
-		share_unlock(&box->lock, me);
-	}
-	share_unlock(&cq->body->lock, me);
-	share_event_mailed(control, cq, mail, mail);
-	return ret;
-}
-
-/* Those were for the former process. */
-static void reset_events(struct share_control *control)
-{
-	const uint32_t slot = control->me.slot;
-	struct share_qp_view qp;
-	uint32_t i;
-
-	share_store(&share_control_header(control)->device_events[slot], 0);
-	for (i = 0; i < SHARE_MAX_QPS; i++)
-		if (!share_control_qp(control, i, &qp))
-			share_store(&qp.body->events[slot], 0);
-}
-
-int share_control_slot_reset(struct share_control *control)
-{
-	struct share_cq_view cq;
-	uint32_t i;
-	int ret;
-
-	/*
-	 * First of all: from now on completions of the former process are
-	 * orphans. Who is steering one holds the lock that is taken next.
-	 */
-	share_store_release(&share_control_slot(control, control->me.slot)
-				     ->generation,
-			    control->me.generation);
-	reset_events(control);
-	for (i = 0; i < SHARE_MAX_CQS; i++) {
-		if (share_control_cq(control, i, &cq))
-			continue;
-		ret = reset_mailbox(control, &cq);
-		if (ret)
-			return ret;
-	}
-	return 0;
 }

@@ -15,18 +15,19 @@ struct share_mailbox *share_mailbox_of(const struct share_cq_view *cq,
 				       uint32_t slot);
 int share_mailbox_empty(const struct share_cq_view *cq, uint32_t slot);
 
-/* Is this the cookie of what was put there last? */
-int share_mailbox_has(const struct share_cq_view *cq, uint32_t slot,
-		      uint64_t cookie);
+uint32_t share_mailbox_count(const struct share_cq_view *cq, uint32_t slot);
 
 /*
- * Under the lock of the CQ. Again with the cookie of the last one: nothing
- * happens, so that work that a dead steerer had begun can be done again.
- * ENOSPC: no room, which only tampering can bring about.
+ * Under the lock of the CQ. The caller marks the request, then calls
+ * share_intent_end(). ENOSPC: no room, which only tampering can bring about.
  */
 int share_mailbox_put(const struct share_cq_view *cq, uint32_t slot,
 		      uint32_t slot_generation, const struct ibv_wc *wc,
 		      uint64_t cookie);
+
+/* The oldest of @from to @to, under the locks of the CQ and of @from. */
+int share_mailbox_move(const struct share_cq_view *cq, uint32_t from,
+		       uint32_t to, uint32_t to_generation);
 
 /* The caller's own. Never waits. */
 int share_mailbox_take(const struct share_cq_view *cq,
@@ -38,13 +39,5 @@ int share_mailbox_take(const struct share_cq_view *cq,
 int share_credit_take(uint32_t *word, uint32_t limit, uint32_t *used);
 /* Never below 0, whatever others have written there. */
 void share_credit_give(uint32_t *word, uint32_t count);
-
-/* Does this process still have that slot? */
-int share_slot_is(const struct share_control *control, uint32_t slot,
-		  uint32_t generation);
-
-/* The heir of the dead. ENOENT: none, or its slot has a new process. */
-int share_heir(const struct share_control *control, uint32_t *slot,
-	       uint32_t *generation);
 
 #endif /* SHARE_MAILBOX_H */

@@ -75,3 +75,41 @@ int ibv_share_wake(struct ibv_share_context *ctx, uint32_t slot)
 	ret = share_wake_slot(&ctx->file, ctx->obj.import, slot);
 	return ret ? share_error_ioctl(ret, "waking a slot") : 0;
 }
+
+/* A slot without a process is nobody's heir. */
+static int heir_word(struct ibv_share_context *ctx, uint32_t slot,
+		     uint32_t *word)
+{
+	struct ibv_share_slot_attr attr = { .state = IBV_SHARE_SLOT_FREE };
+	int ret;
+
+	if (slot >= SHARE_MAX_SLOTS)
+		return share_error(EINVAL, "there is no such slot");
+	ret = ibv_share_query_slot(ctx, slot, &attr);
+	if (ret)
+		return ret;
+	if (attr.state != IBV_SHARE_SLOT_LIVE)
+		return share_error(ESRCH, "the process of that slot is not"
+					  " alive");
+	*word = share_owner_word(slot, attr.generation);
+	return 0;
+}
+
+int ibv_share_set_heirs(struct ibv_share_context *ctx, const uint32_t *slots,
+			int num_slots)
+{
+	uint32_t words[SHARE_MAX_HEIRS];
+	int i, ret = share_context_check(ctx);
+
+	if (ret)
+		return ret;
+	if (num_slots < 0 || num_slots > (int)SHARE_MAX_HEIRS)
+		return share_error(EINVAL, "up to 16 heirs can be named");
+	for (i = 0; i < num_slots; i++) {
+		ret = heir_word(ctx, slots[i], &words[i]);
+		if (ret)
+			return ret;
+	}
+	share_control_set_heirs(&ctx->control, words, (uint32_t)num_slots);
+	return 0;
+}

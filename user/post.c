@@ -14,13 +14,14 @@
 #include "doorbell.h"
 #include "post.h"
 #include "provider.h"
+#include "recover.h"
 
 /*
  * struct posting - one call
  * @direction: SHARE_COOKIE_SEND or _RECV
  * @head: of the next request; the shared one moves at the end
  * @first: of this call
- * @repaired: a dead poster's requests were published
+ * @repaired: a poster has died; it may not have rung the doorbell
  * @tried: the CQ was looked at for room
  * @kicks: of that look
  */
@@ -64,6 +65,14 @@ static void init_posting(struct posting *p, struct share_qp_path *path,
 	p->kicks.failed = 0;
 }
 
+/* Before any lock: who only posts has to notice deaths, too. */
+static void look_around(struct posting *p)
+{
+	share_recover_sometimes(p->path->control);
+	if (p->cq)
+		share_recount_if_needed(p->cq);
+}
+
 static int state_allows(uint32_t state, uint32_t direction)
 {
 	if (direction == SHARE_COOKIE_RECV)
@@ -72,9 +81,41 @@ static int state_allows(uint32_t state, uint32_t direction)
 }
 
 /*
- * Takes the lock. A poster that died has perhaps moved the head, but not the
- * producer index: do that for it. What it wrote beyond the head is not there.
+ * A poster that died has perhaps moved the head, but not the producer index:
+ * then its call has not happened. If the QP was reset since, the tail has
+ * followed the head. Whatever it had reserved is counted anew.
  */
+static void roll_back(struct posting *p)
+{
+	const struct share_ring *ring = p->ring;
+	struct share_wq *wq = p->dir.wq;
+	uint32_t head = share_load(&wq->head);
+	uint32_t pending = head - share_load_acquire(&wq->tail);
+	uint32_t ahead = (head - ring->provider->published(ring)) & ring->mask;
+
+	if (!ahead)
+		return;
+	share_store(&p->cq_view->body->recount, 1);
+	/* more than there can be: somebody tampered with the ring */
+	if (pending && ahead > pending) {
+		ring->provider->publish(ring, head);
+		return;
+	}
+	if (!pending)
+		share_store_ordered(&wq->tail, head - ahead);
+	share_store_ordered(&wq->head, head - ahead);
+	/* it may have been the one that was signaled for our sake */
+	share_store(&wq->unsignaled, p->dir.entries);
+}
+
+static void note_death(struct posting *p)
+{
+	__atomic_fetch_add(&p->path->view.body->takeovers, 1,
+			   __ATOMIC_RELAXED);
+	share_store(&p->cq_view->body->recount, 1);
+	p->repaired = 1;
+}
+
 static int begin(struct posting *p)
 {
 	const struct share_control *control = p->path->control;
@@ -89,14 +130,11 @@ static int begin(struct posting *p)
 		share_unlock(&wq->lock, &control->me);
 		return ENOLINK;
 	}
+	if (ret == EOWNERDEAD)
+		note_death(p);
+	roll_back(p);
 	p->head = share_load(&wq->head);
 	p->first = p->head;
-	if (ret == EOWNERDEAD) {
-		__atomic_fetch_add(&p->path->view.body->takeovers, 1,
-				   __ATOMIC_RELAXED);
-		p->ring->provider->publish(p->ring, p->head);
-		p->repaired = 1;
-	}
 	if (state_allows(share_load(&p->path->view.body->state), p->direction))
 		return 0;
 	share_unlock(&wq->lock, &control->me);
@@ -112,7 +150,7 @@ static int end(struct posting *p)
 	const struct share_control *control = p->path->control;
 
 	if (p->head != p->first) {
-		share_store_release(&p->dir.wq->head, p->head);
+		share_store_ordered(&p->dir.wq->head, p->head);
 		p->ring->provider->publish(p->ring, p->head);
 	}
 	share_unlock(&p->dir.wq->lock, &control->me);
@@ -283,6 +321,7 @@ int share_post_send(struct share_qp_path *path, struct ibv_send_wr *wr,
 	int ret = EACCES;
 
 	init_posting(&p, path, SHARE_COOKIE_SEND);
+	look_around(&p);
 	if (p.ring->base)
 		ret = begin(&p);
 	if (ret) {
@@ -318,6 +357,7 @@ int share_post_recv(struct share_qp_path *path, struct ibv_recv_wr *wr,
 	int ret = EACCES;
 
 	init_posting(&p, path, SHARE_COOKIE_RECV);
+	look_around(&p);
 	if (p.ring->base)
 		ret = begin(&p);
 	if (ret) {

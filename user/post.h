@@ -70,9 +70,13 @@ int share_qp_set_state(struct share_qp_path *path, enum ibv_qp_state state);
 
 /*
  * Before the kernel's modify to RESET, so that nobody writes into the rings
- * while it empties them. Undo with share_qp_set_state() to the former state.
+ * while it empties them. Who dies before share_qp_set_state() leaves the QP
+ * closed for posting, until somebody changes its state to RESET, or to INIT.
+ * If the kernel refuses, cancel it, with the former state.
  */
 int share_qp_begin_reset(struct share_qp_path *path);
+void share_qp_cancel_reset(struct share_qp_path *path,
+			   enum ibv_qp_state state);
 
 /*
  * The exporter only, before the kernel's QP is revoked: from now on nobody

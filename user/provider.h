@@ -29,6 +29,7 @@ struct share_ring;
  * @used: entries between @head and the device, masked
  * @publish: hand everything before @head to the device (store-release; the
  *	device's load-acquire pairs with it)
+ * @published: as publish() left it: what it was given, masked
  * @cq_empty: hint, without lock
  * @cq_peek: 1 and the oldest completion (load-acquire of the device's index,
  *	pairs with its store-release), 0 if there is none; copied out of the
@@ -54,6 +55,7 @@ struct share_provider {
 			   uint32_t length);
 	uint32_t (*used)(const struct share_ring *ring, uint32_t head);
 	void (*publish)(const struct share_ring *ring, uint32_t head);
+	uint32_t (*published)(const struct share_ring *ring);
 	int (*cq_empty)(const struct share_ring *ring);
 	int (*cq_peek)(const struct share_ring *ring, struct ibv_wc *wc);
 	void (*cq_consume)(const struct share_ring *ring);

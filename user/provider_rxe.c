@@ -266,6 +266,11 @@ static void rxe_publish(const struct share_ring *ring, uint32_t head)
 			    head & ring->mask);
 }
 
+static uint32_t rxe_published(const struct share_ring *ring)
+{
+	return share_load(&queue_of(ring)->producer_index) & ring->mask;
+}
+
 static int rxe_cq_empty(const struct share_ring *ring)
 {
 	const struct rxe_queue_buf *queue = queue_of(ring);
@@ -334,6 +339,7 @@ const struct share_provider share_provider_rxe = {
 	.write_recv = rxe_write_recv,
 	.used = rxe_used,
 	.publish = rxe_publish,
+	.published = rxe_published,
 	.cq_empty = rxe_cq_empty,
 	.cq_peek = rxe_cq_peek,
 	.cq_consume = rxe_cq_consume,

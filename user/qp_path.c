@@ -79,8 +79,8 @@ enum ibv_qp_state share_qp_state(const struct share_qp_path *path)
 }
 
 /*
- * Takes the locks of both directions. Of a dead poster nothing is left to
- * repair where this is used: everything is retired.
+ * Takes the locks of both directions. What a dead poster left is repaired by
+ * the next one.
  */
 static int lock_both(struct share_qp_path *path)
 {
@@ -110,6 +110,7 @@ int share_qp_begin_reset(struct share_qp_path *path)
 
 	if (ret)
 		return ret;
+	share_store_ordered(&path->view.body->resetting, 1);
 	share_store(&path->view.body->state, IBV_QPS_RESET);
 	unlock_both(path);
 	return 0;
@@ -142,8 +143,9 @@ static int retire_both(struct share_qp_path *path, struct share_kicks *kicks)
 	if (ret)
 		return ret;
 	share_store(&body->send.unsignaled, 0);
-	share_store_release(&body->epoch,
+	share_store_ordered(&body->epoch,
 			    (share_load(&body->epoch) + 1) & SHARE_EPOCH_MASK);
+	share_store_ordered(&body->resetting, 0);
 	return 0;
 }
 
@@ -171,15 +173,30 @@ static int reset(struct share_qp_path *path)
 	return ret;
 }
 
+void share_qp_cancel_reset(struct share_qp_path *path,
+			   enum ibv_qp_state state)
+{
+	share_store_ordered(&path->view.body->resetting, 0);
+	share_qp_set_state(path, state);
+}
+
 int share_qp_set_state(struct share_qp_path *path, enum ibv_qp_state state)
 {
 	uint32_t *word = &path->view.body->state;
 	uint32_t now = share_load(word);
+	int ret;
 
 	if (share_control_qp_live(path->control, &path->view))
 		return ENOLINK;
 	if (state == IBV_QPS_RESET)
 		return reset(path);
+	/* who began it has died; the kernel's part is done: it allowed INIT */
+	if (state == IBV_QPS_INIT && share_load(&path->view.body->resetting)) {
+		ret = reset(path);
+		if (ret)
+			return ret;
+		now = IBV_QPS_RESET;
+	}
 	do {
 		/* a steerer has seen it fail since the caller's modify */
 		if (now == IBV_QPS_ERR && state != IBV_QPS_ERR)

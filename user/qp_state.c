@@ -23,7 +23,7 @@ static int modify_to_reset(struct share_qp *qp,
 		return ret;
 	ret = share_modify_qp(&qp->obj.ctx->file, qp->obj.import, attr);
 	if (ret)
-		share_qp_set_state(&qp->path, before);
+		share_qp_cancel_reset(&qp->path, before);
 	else
 		ret = share_qp_set_state(&qp->path, IBV_QPS_RESET);
 	return ret;
@@ -125,7 +125,7 @@ int share_op_post_send(struct ibv_qp *ibv, struct ibv_send_wr *wr,
 	}
 	ret = share_post_send(&qp->path, wr, bad);
 	share_event_posted(qp->path.send_cq);
-	return ret;
+	return share_error_stopped(ret);
 }
 
 int share_op_post_recv(struct ibv_qp *ibv, struct ibv_recv_wr *wr,
@@ -137,5 +137,5 @@ int share_op_post_recv(struct ibv_qp *ibv, struct ibv_recv_wr *wr,
 		*bad = wr;
 		return share_context_check(qp->obj.ctx);
 	}
-	return share_post_recv(&qp->path, wr, bad);
+	return share_error_stopped(share_post_recv(&qp->path, wr, bad));
 }

@@ -3,6 +3,7 @@
  * Copyright (c) 2026 The uverbs-share authors
  */
 #include <errno.h>
+#include "heir.h"
 #include "mailbox.h"
 #include "shadow.h"
 

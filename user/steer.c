@@ -3,34 +3,38 @@
  * Copyright (c) 2026 The uverbs-share authors
  *
  * Each completion of a shared CQ carries a cookie; the shadow table of its QP
- * tells whose it is. Whoever holds the lock of the CQ takes completions out of
- * the ring, keeps its own and puts the others into mailboxes.
+ * tells whose it is. Whoever holds the lock of the CQ empties the ring. A
+ * completion goes into the mailbox of its owner, also if that is the one who
+ * steers: there it stays until his poll is about to return, and if he dies
+ * before, his heir finds it.
  *
- * For each: into the mailbox, publish, mark the shadow entry, move the tail,
- * move the consumer index of the ring, give back credits. Who takes over from
- * a steerer that died in between finds what was done: behind the tail a
- * completion is dropped, in front of it the mailbox knows its last cookie.
+ * For each: say what is intended, into the mailbox, publish, mark the shadow
+ * entry, move the tail, move the consumer index of the ring, give back credits.
+ * Who takes over from a steerer that died in between ends its intention; behind
+ * the tail a completion is dropped.
  */
 #include <errno.h>
 #include <string.h>
 #include <rdma/ib_uverbs_share.h>
 #include "event.h"
+#include "futex.h"
 #include "glance.h"
+#include "heir.h"
+#include "intent.h"
 #include "mailbox.h"
 #include "provider.h"
+#include "recover.h"
 #include "shadow.h"
 #include "steer.h"
 
 /*
  * struct batch - one turn of steering
- * @wc, @num, @max: completions of our own; @max 0: they go to our mailbox
+ * @wanted: that many completions of our own are enough; 0: all that there are
  * @request: the last one
  * @kicks: QPs that were found to have failed
  */
 struct batch {
-	struct ibv_wc *wc;
-	int num;
-	int max;
+	uint32_t wanted;
 	struct share_request request;
 	struct share_kicks *kicks;
 };
@@ -76,13 +80,6 @@ void share_cq_unreserve(const struct share_cq_view *cq, uint32_t slot)
 	share_credit_give(&cq->body->credits, 1);
 }
 
-static int is_mine(const struct share_cq_path *path, uint32_t slot,
-		   uint32_t generation)
-{
-	return slot == path->control->me.slot &&
-	       generation == path->control->me.generation;
-}
-
 static void post_box(struct share_cq_path *path, struct batch *batch,
 		     uint32_t slot, uint32_t generation,
 		     const struct ibv_wc *wc, uint64_t cookie)
@@ -99,41 +96,28 @@ static void post_box(struct share_cq_path *path, struct batch *batch,
 		share_count(&counters->steered);
 }
 
-/* To the caller, unless a steerer that died has put it into our mailbox. */
-static int keep(const struct share_cq_path *path, struct batch *batch,
-		const struct ibv_wc *wc, uint64_t cookie)
+/*
+ * Its owner is dead: to the heir, or to us if the heir does not poll. EAGAIN:
+ * no room with either.
+ */
+static int find_heir(struct share_cq_path *path, uint32_t *slot,
+		     uint32_t *generation)
 {
-	if (share_mailbox_has(&path->view, path->control->me.slot, cookie))
-		return 0;
-	batch->wc[batch->num++] = *wc;
-	return 1;
-}
-
-/* Its owner is dead: to the heir, or to us if the heir does not poll. */
-static int give_orphan(struct share_cq_path *path, struct batch *batch,
-		       const struct ibv_wc *wc, uint64_t cookie)
-{
+	const struct share_cq_view *cq = &path->view;
 	const struct share_member *me = &path->control->me;
-	uint32_t slot, generation, used;
+	uint32_t used;
 
-	if (share_heir(path->control, &slot, &generation) ||
-	    is_mine(path, slot, generation) ||
-	    share_credit_take(&share_mailbox_of(&path->view, slot)->quota,
-			      path->view.capacity, &used)) {
-		slot = me->slot;
-		generation = me->generation;
-		if (!batch->max &&
-		    share_credit_take(
-			    &share_mailbox_of(&path->view, slot)->quota,
-			    path->view.capacity, &used))
-			return EAGAIN;
-	}
-	if (batch->max && slot == me->slot)
-		keep(path, batch, wc, cookie);
-	else
-		post_box(path, batch, slot, generation, wc, cookie);
-	share_count(&path->view.body->counters.orphans);
-	return 0;
+	share_count(&cq->body->counters.orphans);
+	if (!share_heir(path->control, slot, generation) &&
+	    !share_credit_take(&share_mailbox_of(cq, *slot)->quota,
+			       cq->capacity, &used))
+		return 0;
+	*slot = me->slot;
+	*generation = me->generation;
+	return share_credit_take(&share_mailbox_of(cq, *slot)->quota,
+				 cq->capacity, &used)
+		       ? EAGAIN
+		       : 0;
 }
 
 static int deliver(struct share_cq_path *path, struct batch *batch,
@@ -160,15 +144,12 @@ static int deliver(struct share_cq_path *path, struct batch *batch,
 	/* the device leaves it out of failed completions */
 	if (wc->status != IBV_WC_SUCCESS || r->cookie >> 62 == SHARE_COOKIE_SEND)
 		wc->opcode = (enum ibv_wc_opcode)shadow.opcode;
-	if (is_mine(path, slot, generation) && batch->max) {
-		if (keep(path, batch, wc, r->cookie))
-			share_quota_give(path->control, &path->view, slot, generation);
-	} else if (share_slot_is(path->control, slot, generation)) {
-		post_box(path, batch, slot, generation, wc, r->cookie);
-	} else if (give_orphan(path, batch, wc, r->cookie)) {
+	if (!share_slot_is(path->control, slot, generation) &&
+	    find_heir(path, &slot, &generation))
 		return EAGAIN;
-	}
-	share_store(&shared->state, SHARE_SHADOW_DELIVERED);
+	post_box(path, batch, slot, generation, wc, r->cookie);
+	share_store_ordered(&shared->state, SHARE_SHADOW_DELIVERED);
+	share_intent_end(&path->view);
 	return 0;
 }
 
@@ -216,13 +197,21 @@ static int steer_one(struct share_cq_path *path, struct batch *batch,
 	return 0;
 }
 
+static int is_enough(const struct share_cq_path *path,
+		     const struct batch *batch)
+{
+	return batch->wanted &&
+	       share_mailbox_count(&path->view, path->control->me.slot) >=
+		       batch->wanted;
+}
+
 /* Under the lock of the CQ. Bounded, whatever others write into the ring. */
 static int steer_ring(struct share_cq_path *path, struct batch *batch)
 {
 	uint32_t left = share_ring_entries(&path->ring);
 	struct ibv_wc wc;
 
-	for (; left && (!batch->max || batch->num < batch->max); left--) {
+	for (; left && !is_enough(path, batch); left--) {
 		if (!path->ring.provider->cq_peek(&path->ring, &wc))
 			break;
 		if (steer_one(path, batch, &wc))
@@ -258,8 +247,11 @@ static int after_lock(struct share_cq_path *path, int ret)
 		share_unlock(&path->view.body->lock, &path->control->me);
 		return ENOLINK;
 	}
-	if (ret)
+	share_intent_settle(path->control, &path->view);
+	if (ret) {
 		share_count(&path->view.body->counters.takeovers);
+		share_store(&path->view.body->recount, 1);
+	}
 	return 0;
 }
 
@@ -282,6 +274,21 @@ static int lock_ring(struct share_cq_path *path)
 	return after_lock(path, ret);
 }
 
+/* Does the same completion wait for the holder of the lock for too long? */
+static int is_stuck(struct share_cq_path *path)
+{
+	uint32_t now = share_now_ms();
+	struct ibv_wc wc;
+
+	if (!share_glance_peek(path, &wc))
+		return 0;
+	if (__atomic_exchange_n(&path->oldest, wc.wr_id, __ATOMIC_RELAXED) !=
+	    wc.wr_id)
+		__atomic_store_n(&path->oldest_ms, now, __ATOMIC_RELAXED);
+	return now - __atomic_load_n(&path->oldest_ms, __ATOMIC_RELAXED) >=
+	       path->control->me.timeout_ms;
+}
+
 static int nothing_there(const struct share_cq_path *path)
 {
 	return share_mailbox_empty(&path->view, path->control->me.slot) &&
@@ -293,31 +300,34 @@ int share_poll(struct share_cq_path *path, int num_entries, struct ibv_wc *wc)
 	const struct share_member *me = &path->control->me;
 	uint32_t *lock = &path->view.body->lock;
 	struct share_kicks kicks = { .num = 0 };
-	struct batch batch = { .wc = wc, .max = num_entries, .kicks = &kicks };
+	struct batch batch = { .wanted = (uint32_t)num_entries,
+			       .kicks = &kicks };
+	int n, ret = 0;
 
 	if (num_entries <= 0)
 		return num_entries ? -EINVAL : 0;
 	if (share_control_cq_live(path->control, &path->view))
 		return -ENOLINK;
+	share_recover_sometimes(path->control);
+	share_recount_if_needed(path);
 	if (nothing_there(path))
 		return 0;
-	if (!path->ring.base || lock_ring(path))
-		return take_mail(path, num_entries, wc);
-	/*
-	 * Own mailbox before ring: what others have steered to us is older.
-	 * Nobody can add to it now.
-	 */
-	batch.num = take_mail(path, num_entries, wc);
-	steer_ring(path, &batch);
-	share_unlock(lock, me);
-	share_steer_kick(path, &kicks);
-	return batch.num;
+	if (path->ring.base) {
+		ret = lock_ring(path);
+		if (!ret) {
+			steer_ring(path, &batch);
+			share_unlock(lock, me);
+			share_steer_kick(path, &kicks);
+		}
+	}
+	n = take_mail(path, num_entries, wc);
+	return n || ret != EBUSY || !is_stuck(path) ? n : -ETIMEDOUT;
 }
 
 int share_steer(struct share_cq_path *path, struct share_kicks *kicks)
 {
 	const struct share_member *me = &path->control->me;
-	struct batch batch = { .max = 0, .kicks = kicks };
+	struct batch batch = { .kicks = kicks };
 	int ret;
 
 	if (!path->ring.base)
@@ -331,30 +341,44 @@ int share_steer(struct share_cq_path *path, struct share_kicks *kicks)
 	return ret;
 }
 
+int share_steer_locked(struct share_cq_path *path,
+		       const struct share_member *me, struct share_kicks *kicks)
+{
+	struct batch batch = { .kicks = kicks };
+	int ret = after_lock(path, share_lock(&path->view.body->lock, me));
+
+	if (ret)
+		return ret;
+	if (path->ring.base)
+		ret = steer_ring(path, &batch);
+	if (ret)
+		share_unlock(&path->view.body->lock, me);
+	return ret;
+}
+
 int share_steer_retire_all(struct share_cq_path *path,
 			   const struct share_qp_view *qp, uint32_t direction,
 			   struct share_kicks *kicks)
 {
 	const struct share_direction dir = share_direction_of(qp, direction);
 	const struct share_member *me = &path->control->me;
-	struct batch batch = { .max = 0, .kicks = kicks };
 	uint32_t head, tail;
 	int ret;
 
-	ret = after_lock(path, share_lock(&path->view.body->lock, me));
+	ret = share_steer_locked(path, me, kicks);
 	if (ret)
 		return ret;
-	if (path->ring.base)
-		ret = steer_ring(path, &batch);
 	head = share_load(&dir.wq->head);
 	tail = share_load(&dir.wq->tail);
-	if (!ret && head - tail <= dir.entries) {
+	if (head - tail <= dir.entries)
 		share_shadow_retire_range(path->control, &path->view, &dir,
 					  tail, head);
+	share_store_ordered(&dir.wq->tail, head);
+	/* last: credits that are given twice would make it overflow */
+	if (share_control_qp_live(path->control, qp))
+		share_store(&path->view.body->recount, 1);
+	else if (head - tail <= dir.entries)
 		share_credit_give(&path->view.body->credits, head - tail);
-	}
-	if (!ret)
-		share_store_release(&dir.wq->tail, head);
 	share_unlock(&path->view.body->lock, me);
-	return ret;
+	return 0;
 }

@@ -17,6 +17,9 @@
  * @ring: base is NULL without the right POLL: then only what others put into
  *	our mailbox is found
  * @watch: of the lock
+ * @recount_ms: when that failed last
+ * @oldest: cookie of the completion that the holder of the lock left in the
+ *	ring, and since when
  */
 struct share_cq_path {
 	struct share_control *control;
@@ -24,6 +27,9 @@ struct share_cq_path {
 	struct share_ring ring;
 	struct share_lock_watch watch;
 	struct share_lock_watch mail_watch;
+	uint32_t recount_ms;
+	uint32_t oldest_ms;
+	uint64_t oldest;
 };
 
 /*
@@ -48,7 +54,8 @@ int share_cq_path_init(struct share_cq_path *path,
 
 /*
  * As ibv_poll_cq(): number of completions, or a negative errno value: -ENOLINK
- * when the CQ is gone. Never waits for a lock.
+ * when the CQ is gone, -ETIMEDOUT when a stopped process is in the way. Waits
+ * for a lock only after a death.
  */
 int share_poll(struct share_cq_path *path, int num_entries, struct ibv_wc *wc);
 
@@ -67,6 +74,14 @@ void share_steer_kick(struct share_cq_path *path,
  */
 int share_cq_reserve(const struct share_cq_view *cq, uint32_t slot, int *low);
 void share_cq_unreserve(const struct share_cq_view *cq, uint32_t slot);
+
+/*
+ * The same, but waits for the lock as long as @me says, and keeps it if the
+ * result is 0.
+ */
+int share_steer_locked(struct share_cq_path *path,
+		       const struct share_member *me,
+		       struct share_kicks *kicks);
 
 /*
  * Empties the ring as share_steer() does, but waits for the lock, then retires

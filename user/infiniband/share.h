@@ -475,6 +475,23 @@ int ibv_share_query_slot(struct ibv_share_context *ctx, uint32_t slot,
 int ibv_share_wake(struct ibv_share_context *ctx, uint32_t slot);
 
 /**
+ * ibv_share_set_heirs - name who gets the completions of dead processes
+ * @ctx: a shared context
+ * @slots: of processes that are alive, the first heir first; copied
+ * @num_slots: at most 16; 0: whoever finds a completion keeps it
+ *
+ * When a process dies, completions that it has not polled, and those of its
+ * requests that are still outstanding, go to the first heir that is alive. At
+ * first that is the process that made the context. Replaces the list for all
+ * processes; what was handed over stays where it is.
+ *
+ * Return: 0; EINVAL: no such slot, or too many; ESRCH: one of them has no
+ * process that is alive, and the list is as before.
+ */
+int ibv_share_set_heirs(struct ibv_share_context *ctx, const uint32_t *slots,
+			int num_slots);
+
+/**
  * ibv_share_alloc_pd - make a shared protection domain
  * @ctx: a context of ibv_share_open()
  *

@@ -83,6 +83,7 @@ static int add_qp(struct bed *bed, struct node *exporter, uint32_t qp_entries,
 int bed_make(struct bed *bed, struct node *exporter, uint32_t qp_entries,
 	     uint32_t cq_entries, int sig_all)
 {
+	const uint32_t heir = share_owner_word(0, 1);
 	struct share_cq_attr attr = { .capacity = cq_entries - 1 };
 	uint32_t index;
 
@@ -90,7 +91,7 @@ int bed_make(struct bed *bed, struct node *exporter, uint32_t qp_entries,
 	bed->dev = fake_create();
 	CHECK(!share_control_create(0, &bed->memfd));
 	CHECK(attach(bed, exporter, 0, 1));
-	share_control_set_heir(&exporter->control, 0, 1);
+	share_control_set_heirs(&exporter->control, &heir, 1);
 	fake_add_cq(bed->dev, cq_entries);
 	attr.cookie = share_control_new_cookie(&exporter->control);
 	CHECK(!share_control_add_cq(&exporter->control, &attr, &index));

@@ -47,6 +47,7 @@ static struct share_member member(uint32_t slot, uint32_t generation)
 		.slot = slot,
 		.generation = generation,
 		.timeout_ms = SHARE_LOCK_TIMEOUT_MS,
+		.recheck_ms = SHARE_LOCK_RECHECK_MS,
 	};
 
 	share_store(&shared->generations[slot], generation);

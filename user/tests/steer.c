@@ -7,7 +7,6 @@
  */
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 #include "../directory.h"
 #include "../mailbox.h"
 #include "bed.h"
@@ -261,49 +260,6 @@ static int busy_lock(void)
 	return teardown();
 }
 
-/* A steerer died, and left a completion half done at each of its steps. */
-static int dead_steerer(void)
-{
-	struct share_mailbox *box;
-	uint32_t consumer, *index;
-	struct share_wq *wq;
-	int step, i, n;
-
-	for (step = 0; step < 3; step++) {
-		CHECK(setup(16));
-		wq = &exporter.qp.view.body->recv;
-		box = &exporter.cq.view.body->mailboxes[0];
-		CHECK(!bed_recv(&exporter, 5, buffers));
-		CHECK(!bed_send(&other, 6, 1, 0));
-		fake_step(bed.dev);
-		index = (uint32_t *)bed.dev->cqs[0].ring + 64;
-		consumer = share_load(index);
-		CHECK(share_poll(&other.cq, 64, wc) == 0);
-		CHECK(share_load(&box->producer) == 1);
-		/* wind it back; credits leak until they are counted anew */
-		share_store(index, consumer);
-		if (step < 2)
-			share_store(&wq->tail, 0);
-		if (step < 1)
-			share_store(&exporter.qp.view.recv_shadow[0].state,
-				    SHARE_SHADOW_POSTED);
-		CHECK(!share_lock(&exporter.cq.view.body->lock,
-				  &other.control.me));
-		share_store(&bed.dev->generations[1], 0);
-		for (n = 0, i = 0; i < 10000 && share_load(index) == consumer;
-		     i++) {
-			n += share_poll(&exporter.cq, 64, wc);
-			usleep(100);
-		}
-		n += share_poll(&exporter.cq, 64, wc);
-		CHECK(n == 1 && wc[0].wr_id == 5);
-		CHECK(share_load(&exporter.cq.view.body->counters.takeovers));
-		CHECK(share_load(&wq->tail) == 1);
-		CHECK(teardown());
-	}
-	return 1;
-}
-
 /* What the dead process of a slot left goes to the heir, not to the next. */
 static int slot_is_reused(void)
 {
@@ -382,7 +338,6 @@ int main(void)
 		TEST(stale_and_impossible),
 		TEST(without_ring),
 		TEST(busy_lock),
-		TEST(dead_steerer),
 		TEST(slot_is_reused),
 		TEST(delete_and_reuse),
 	};
