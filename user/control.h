@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include "control_layout.h"
+#include "queue_layout.h"
 #include "lock.h"
 
 /* Sparse: pages come into being when they are used. */
