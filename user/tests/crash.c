@@ -2,8 +2,8 @@
 /*
  * Copyright (c) 2026 The uverbs-share authors
  *
- * A process is killed after each single instruction of what it does with a
- * shared QP; another one carries on. All messages and completions have numbers:
+ * A process is killed after each single store of what it does with a shared
+ * QP, and between them; another one carries on. All messages and completions have numbers:
  * each is seen exactly once, and in the end no credit is missing.
  */
 #include <stdlib.h>

@@ -12,8 +12,8 @@
 #include "tap.h"
 
 #define ENTRIES 32
-/* instructions in all of a scene, unless CRASH_STEPS says another number */
-#define STEPS 40000
+/* single steps in all of a scene, unless CRASH_STEPS says another number */
+#define STEPS 4000
 #define PATIENCE_MS 2000
 
 struct bed bed;
@@ -162,14 +162,34 @@ static int begin(void)
 	return 1;
 }
 
-static int run_at(const struct scene *scene, long steps, long *ended)
+/* What others see of the victim. */
+static long kill_at_store(void (*act)(void), long n)
+{
+	const struct fake_qp *qp = &bed.dev->qps[0];
+	const struct region regions[] = {
+		{ victim.control.base, victim.control.bytes },
+		{ bed.dev, sizeof(*bed.dev) },
+		{ bed.dev->cqs[0].ring, bed.dev->cqs[0].bytes },
+		{ qp->sq.ring, qp->sq.bytes },
+		{ qp->rq.ring, qp->rq.bytes },
+		{ NULL, 0 },
+	};
+
+	return store_and_kill(act, regions, n);
+}
+
+typedef long (*kill_at)(void (*act)(void), long n);
+
+static int run_at(const struct scene *scene, kill_at kill_victim, long n,
+		  long *ended)
 {
 	CHECK(begin());
 	CHECK(scene->prepare());
-	*ended = step_and_kill(scene->act, steps);
+	*ended = kill_victim(scene->act, n);
 	bury_victim(1);
 	if (!scene->verify(*ended >= 0) || !goes_on()) {
-		printf("# killed after %ld instructions\n", steps);
+		printf("# killed after %ld %s\n", n,
+		       kill_victim == step_and_kill ? "instructions" : "stores");
 		return 0;
 	}
 	bed_leave(&victim);
@@ -177,31 +197,46 @@ static int run_at(const struct scene *scene, long steps, long *ended)
 	return 1;
 }
 
-/* Every instruction, or if these are too many a random one of each part. */
-static long stride_for(long all)
+/* Before the first store, after each, and not at all. */
+static int run_stores(const struct scene *scene)
+{
+	long all, ended, k;
+
+	CHECK(run_at(scene, kill_at_store, 100000000, &all));
+	if (all == -2)
+		return 1;
+	CHECK(all > 0);
+	for (k = 0; k <= all; k++)
+		CHECK(run_at(scene, kill_at_store, k, &ended));
+	printf("# killed after each of %ld stores; all there after %u ms at most\n",
+	       all, slowest_ms);
+	return 1;
+}
+
+/* Some of the instructions in between, a random one of each part. */
+static int run_steps(const struct scene *scene)
 {
 	const char *text = getenv("CRASH_STEPS");
 	long steps = text ? atol(text) : STEPS;
-	long samples = steps * 2 / all;
+	long all, ended, stride, k, samples;
 
-	if (samples < 10)
-		samples = 10;
-	return samples < all ? all / samples : 1;
+	CHECK(run_at(scene, step_and_kill, 100000000, &all));
+	CHECK(all > 0);
+	samples = steps * 2 / all;
+	if (samples < 3)
+		samples = 3;
+	stride = samples < all ? all / samples : 1;
+	for (k = 0; k <= all; k += stride)
+		CHECK(run_at(scene, step_and_kill, k + random() % stride,
+			     &ended));
+	printf("# killed at %ld of %ld instructions\n", all / stride, all);
+	return 1;
 }
 
 int run(const struct scene *scene)
 {
-	long all, ended, stride, k, count = 0;
-
 	slowest_ms = 0;
 	if (!common)
 		common = fake_memory(sizeof(*common));
-	CHECK(run_at(scene, 100000000, &all));
-	CHECK(all > 0);
-	stride = stride_for(all);
-	for (k = 0; k <= all; k += stride, count++)
-		CHECK(run_at(scene, k + random() % stride, &ended));
-	printf("# %ld instructions, killed at %ld of them; all there after %u ms at most\n",
-	       all, count, slowest_ms);
-	return 1;
+	return run_stores(scene) && run_steps(scene);
 }
