@@ -146,7 +146,8 @@ static int UVERBS_HANDLER(IB_UVERBS_METHOD_IMPORT_KICK)(
 /* with MODIFY only: to SQD, RTS or ERR, nothing else on the way */
 static bool is_plain_state_change(const struct ib_uverbs_qp_attr *attr)
 {
-	if (attr->qp_attr_mask & ~(IB_QP_STATE | IB_QP_CUR_STATE |
+	if (!(attr->qp_attr_mask & IB_QP_STATE) ||
+	    attr->qp_attr_mask & ~(IB_QP_STATE | IB_QP_CUR_STATE |
 				   IB_QP_EN_SQD_ASYNC_NOTIFY))
 		return false;
 	return attr->qp_state == IB_QPS_RTS || attr->qp_state == IB_QPS_SQD ||

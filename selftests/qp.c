@@ -155,6 +155,37 @@ TEST_F(imported_qp, modify_only)
 			import_with(self->fd, self->export.grant, IB_UVERBS_SHARE_READ), &attr);
 }
 
+/* MODIFY is for a change of state with nothing beside it, an address least of all */
+TEST_F(imported_qp, modify_with_more)
+{
+	const uint32_t allowed = IBV_QP_STATE | IBV_QP_CUR_STATE | IBV_QP_EN_SQD_ASYNC_NOTIFY;
+	struct ib_uverbs_qp_attr attr = qp_attr_to(&self->ep, IBV_QPS_RTR);
+	uint32_t bit;
+
+	test_ok(endpoint_connect(&self->ep, &self->ep));
+	attr.qp_state = attr.cur_qp_state = IBV_QPS_RTS;
+	for (bit = 1; bit; bit <<= 1) {
+		attr.qp_attr_mask = IBV_QP_STATE | bit;
+		EXPECT_EQ(!(bit & allowed), do_modify(self->fd, self->modifier, &attr) == EACCES)
+		{
+			TH_LOG("mask %#x", attr.qp_attr_mask);
+		}
+		attr.qp_attr_mask = bit & ~IBV_QP_STATE;
+		test_err_modify(EACCES, self->fd, self->modifier, &attr);
+	}
+	EXPECT_EQ(IBV_QPS_RTS, state_of(self));
+
+	attr.qp_attr_mask = IBV_QP_STATE;
+	for (attr.qp_state = 0; attr.qp_state <= IBV_QPS_ERR + 1; attr.qp_state++) {
+		if (attr.qp_state == IBV_QPS_RTS || attr.qp_state == IBV_QPS_SQD ||
+		    attr.qp_state == IBV_QPS_ERR)
+			continue;
+		test_err_modify(EACCES, self->fd, self->modifier, &attr);
+	}
+	EXPECT_EQ(IBV_QPS_RTS, state_of(self));
+	EXPECT_EQ(0, change_state(self, self->modifier, IBV_QPS_RTS));
+}
+
 TEST_F(imported_qp, query)
 {
 	struct ib_uverbs_query_qp_resp want = {};
