@@ -153,6 +153,7 @@ static int post_and_sleep(struct side *side, int sock, unsigned int i)
 
 static int take_third(struct side *side, int sock, unsigned int i)
 {
+	CHECK(!gate_say(sock));
 	CHECK(!gate_hear(sock));
 	CHECK(!gate_post(side, 8, 1));
 	CHECK(!ibv_share_gate_report(side->qp, 1));
@@ -165,28 +166,42 @@ static int take_third(struct side *side, int sock, unsigned int i)
  * A worker that dies between "posted" and "established": its receives are
  * there, the server does not wait, is told, and gets what they receive.
  */
-TEST_F(gate, worker_dies)
+static int worker_dies(struct gate_bed *bed, int next_gets_its_slot)
 {
 	struct ibv_share_gate_attr attr;
 
-	ASSERT_EQ(gate_to(self->bed.us.qp, IBV_QPS_INIT), 0);
-	ASSERT_EQ(gate_start(&self->bed, 0, post_and_sleep), 0);
-	ASSERT_EQ(ibv_share_gate_collect(self->bed.us.qp, 1, 2, LONG), 0);
-	gate_kill(&self->bed.workers[0]);
-	/* gets its slot */
-	ASSERT_EQ(gate_start(&self->bed, 1, take_third), 0);
-	ASSERT_EQ(gate_say(self->bed.workers[1].sock), 0);
-	ASSERT_EQ(ibv_share_gate_collect(self->bed.us.qp, 2, 3, LONG), 0);
-	ASSERT_EQ(ibv_share_query_gate(self->bed.us.qp, &attr), 0);
-	EXPECT_EQ(attr.workers, 2U);
-	EXPECT_EQ(attr.dead, 1U);
-	EXPECT_EQ(attr.receives, 3U);
-	ASSERT_EQ(gate_connect(&self->bed), 0);
-	ASSERT_EQ(ibv_share_gate_open(self->bed.us.qp), 0);
-	ASSERT_EQ(gate_peer_sends(&self->bed, 3), 0);
-	EXPECT_EQ(gate_got(&self->bed.us, 0, 0), 0);
-	EXPECT_EQ(gate_got(&self->bed.us, 1, 1), 0);
-	EXPECT_EQ(gate_ends_well(&self->bed.workers[1]), 0);
+	CHECK(!gate_to(bed->us.qp, IBV_QPS_INIT));
+	CHECK(!gate_start(bed, 0, post_and_sleep));
+	CHECK(!ibv_share_gate_collect(bed->us.qp, 1, 2, LONG));
+	if (!next_gets_its_slot) {
+		CHECK(!gate_start(bed, 1, take_third));
+		CHECK(!gate_hear(bed->workers[1].sock));
+	}
+	gate_kill(&bed->workers[0]);
+	if (next_gets_its_slot) {
+		CHECK(!gate_start(bed, 1, take_third));
+		CHECK(!gate_hear(bed->workers[1].sock));
+	}
+	CHECK(!gate_say(bed->workers[1].sock));
+	CHECK(!ibv_share_gate_collect(bed->us.qp, 2, 3, LONG));
+	CHECK(!ibv_share_query_gate(bed->us.qp, &attr));
+	CHECK(attr.workers == 2 && attr.dead == 1 && attr.receives == 3);
+	CHECK(!gate_connect(bed));
+	CHECK(!ibv_share_gate_open(bed->us.qp));
+	CHECK(!gate_peer_sends(bed, 3));
+	CHECK(!gate_got(&bed->us, 0, 0));
+	CHECK(!gate_got(&bed->us, 1, 1));
+	return gate_ends_well(&bed->workers[1]);
+}
+
+TEST_F(gate, worker_dies)
+{
+	EXPECT_EQ(worker_dies(&self->bed, 0), 0);
+}
+
+TEST_F(gate, worker_dies_and_next_gets_its_slot)
+{
+	EXPECT_EQ(worker_dies(&self->bed, 1), 0);
 }
 
 /* The same, and then the connection ends: nobody waits for the dead. */

@@ -81,7 +81,8 @@ static void spoil_dma(struct hostile *h, struct rxe_dma_info *dma)
 
 /*
  * Before it is published. rxe looks up opcodes without a bound (the kernel's
- * own begin at 32), and copies inline data from wherever sge_offset says.
+ * own begin at 32), copies inline data from wherever sge_offset says, and takes
+ * cur_sge as it is, here and in a receive.
  */
 static void spoil_send(struct hostile *h, struct rxe_send_wqe *wqe)
 {
@@ -98,7 +99,6 @@ static void spoil_send(struct hostile *h, struct rxe_send_wqe *wqe)
 	wqe->last_psn = fuzz_random(&h->f);
 	wqe->has_rd_atomic = fuzz_one_in(&h->f, 8);
 	spoil_dma(h, &wqe->dma);
-	wqe->dma.cur_sge = fuzz_one_in(&h->f, 4) ? any_u32(h) : 0;
 	if (fuzz_one_in(&h->f, 6)) {
 		wqe->wr.send_flags |= IBV_SEND_INLINE;
 		wqe->dma.sge_offset = 0;
@@ -106,7 +106,6 @@ static void spoil_send(struct hostile *h, struct rxe_send_wqe *wqe)
 	}
 }
 
-/* rxe takes cur_sge of a receive as it is, it has to be 0 */
 static void spoil_recv(struct hostile *h, struct rxe_recv_wqe *wqe)
 {
 	memset(wqe, 0, sizeof(*wqe));

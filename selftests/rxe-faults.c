@@ -71,6 +71,14 @@ static void num_sge(struct rings *rings, struct rxe_sge *sge)
 	wqe->dma.cur_sge = 0x10000000;
 }
 
+static void cur_sge(struct rings *rings, struct rxe_sge *sge)
+{
+	struct rxe_send_wqe *wqe = next_send(rings);
+
+	post_send(rings->send, 1, sge);
+	wqe->dma.cur_sge = 0x10000000;
+}
+
 static void recv_num_sge(struct rings *rings, struct rxe_sge *sge)
 {
 	((struct rxe_recv_wqe *)rings->recv->data)->dma.num_sge = 0x10000000;
@@ -114,6 +122,7 @@ static const struct fault {
 	{ "inline_offset", inline_offset, NULL },
 	{ "producer_index", producer_index, NULL },
 	{ "num_sge", num_sge, NULL },
+	{ "cur_sge", cur_sge, NULL },
 	{ "recv_num_sge", recv_num_sge, NULL },
 	{ "recv_cur_sge", recv_cur_sge, NULL },
 	{ "state", two, fail_second },
