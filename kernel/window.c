@@ -36,7 +36,8 @@ static int window_mmap(struct file *file, struct vm_area_struct *vma)
 
 	if (start < window->start || start > window->end ||
 	    vma_pages(vma) > window->end - start)
-		return -EACCES;
+		return share_refuse(NULL, -EACCES,
+				    "a mapping beyond what is granted");
 
 	vm_flags_mod(vma, VM_DONTEXPAND | VM_DONTCOPY, 0);
 	return window->file->f_op->mmap(file, vma);
@@ -106,7 +107,8 @@ struct file *share_window_open(const struct share_memory *memory)
 	struct share_window *window;
 
 	if (!real->f_op->mmap || !real->f_op->get_unmapped_area)
-		return ERR_PTR(-ENODEV);
+		return ERR_PTR(share_refuse(NULL, -ENODEV,
+					    "a file that cannot be mapped"));
 	if (file_inode(real)->i_sb->s_magic == HUGETLBFS_MAGIC)
 		fops = &window_huge_fops;
 	window = window_new(memory);
