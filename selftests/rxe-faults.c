@@ -68,7 +68,7 @@ static void num_sge(struct rings *rings, struct rxe_sge *sge)
 
 	post_send(rings->send, 1, sge);
 	wqe->dma.num_sge = 0x10000000;
-	wqe->dma.cur_sge = 0x10000000;
+	wqe->dma.sge[0].length = 0;
 }
 
 static void cur_sge(struct rings *rings, struct rxe_sge *sge)
@@ -81,7 +81,10 @@ static void cur_sge(struct rings *rings, struct rxe_sge *sge)
 
 static void recv_num_sge(struct rings *rings, struct rxe_sge *sge)
 {
-	((struct rxe_recv_wqe *)rings->recv->data)->dma.num_sge = 0x10000000;
+	struct rxe_recv_wqe *wqe = (void *)rings->recv->data;
+
+	wqe->dma.num_sge = 0x10000000;
+	wqe->dma.sge[0].length = 0;
 	post_send(rings->send, 1, sge);
 }
 
