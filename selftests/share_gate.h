@@ -39,7 +39,7 @@ struct gate_bed {
 	struct ibv_qp *peer;
 	struct ibv_cq *peer_cq;
 	struct ibv_mr *peer_mr;
-	char peer_mem[SIZE];
+	char *peer_mem;
 	uint64_t sent;
 	struct worker workers[2];
 };

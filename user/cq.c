@@ -45,6 +45,7 @@ static struct share_cq *share_cq_new(struct ibv_share_context *ctx)
 	cq->ibv.context = ctx->fake;
 	pthread_mutex_init(&cq->ibv.mutex, NULL);
 	pthread_cond_init(&cq->ibv.cond, NULL);
+	pthread_mutex_init(&cq->polling, NULL);
 	unlock_tail(cq);
 	cq->handle = SHARE_NO_HANDLE;
 	share_object_init(&cq->obj, ctx, IB_UVERBS_SHARE_CQ);
@@ -56,6 +57,7 @@ static void share_cq_delete(struct share_cq *cq)
 {
 	share_unmap(&cq->ring);
 	share_cq_channel_use(cq, -1);
+	pthread_mutex_destroy(&cq->polling);
 	pthread_cond_destroy(&cq->ibv.cond);
 	pthread_mutex_destroy(&cq->ibv.mutex);
 	free(cq);
@@ -329,6 +331,12 @@ int share_op_poll_cq(struct ibv_cq *ibv, int num_entries, struct ibv_wc *wc)
 
 	if (cq->obj.ctx->forked)
 		return -share_context_check(cq->obj.ctx);
+	/*
+	 * Locks in shared memory are only tried: who does not get one is served
+	 * by its holder, or woken. That is for processes.
+	 */
+	pthread_mutex_lock(&cq->polling);
 	ret = share_poll(&cq->path, num_entries, wc);
+	pthread_mutex_unlock(&cq->polling);
 	return ret == -ETIMEDOUT ? -share_error_stopped(ETIMEDOUT) : ret;
 }

@@ -150,6 +150,7 @@ struct share_pd {
  * @index: in the control segment
  * @comp_events, @async_events: given to the application; it acknowledges them
  *	in @ibv. Under the mutex of that.
+ * @polling: one thread of this process polls
  */
 struct share_cq {
 	union {
@@ -164,6 +165,7 @@ struct share_cq {
 	uint32_t index;
 	uint32_t comp_events;
 	uint32_t async_events;
+	pthread_mutex_t polling;
 };
 
 /*
