@@ -21,6 +21,7 @@ static const int documented[] = {
 	EPERM,
 	EXDEV,
 	ENOLINK,
+	ENODATA,
 	EBUSY,
 	E2BIG,
 	ERANGE,

@@ -45,7 +45,8 @@ static int open_peer(struct gate_bed *bed)
 	init.send_cq = init.recv_cq = bed->peer_cq;
 	CHECK(bed->peer = ibv_create_qp(bed->peer_pd, &init));
 	/* a page of its own: ibv_fork_init() keeps children from what is registered */
-	bed->peer_mem = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	bed->peer_mem = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			     0);
 	CHECK(bed->peer_mem != MAP_FAILED);
 	CHECK(bed->peer_mr = ibv_reg_mr(bed->peer_pd, bed->peer_mem, SIZE, ACCESS));
 	return 0;

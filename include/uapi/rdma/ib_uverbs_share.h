@@ -77,6 +77,7 @@
  * EMFILE, ENFILE   no file descriptor is free for the grant
  * ETIMEDOUT,       MODIFY_QP: no way to the peer's address, as
  * ENETUNREACH      ibv_modify_qp() says it
+ * ENODATA          MODIFY_QP: there is no GID with that index
  * EAGAIN           over a limit of the caller's rdma cgroup
  * EIO              the device is being removed
  * ================ =========================================================
