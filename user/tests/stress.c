@@ -130,7 +130,7 @@ static int poll(struct worker *w)
 	int i, n;
 
 	n = share_poll(&w->node.cq, 1 + (int)(w->sent % BATCH), wc);
-	CHECK(n >= 0);
+	CHECK(n >= 0 || n == -ETIMEDOUT);
 	for (i = 0; i < n; i++) {
 		CHECK(wc[i].status == IBV_WC_SUCCESS && wc[i].qp_num == 17);
 		CHECK(wc[i].opcode & IBV_WC_RECV ? on_recv(w, &wc[i]) : on_send(w, &wc[i]));
@@ -285,6 +285,7 @@ static void count_one(struct crowd *crowd, const struct ibv_wc *wc)
 	__atomic_fetch_add(counter, 1, __ATOMIC_RELAXED);
 }
 
+/* On a busy machine a holder that waits for a processor may be taken for stopped. */
 static int crowd_turn(struct crowd *crowd, uint32_t id, int *posted)
 {
 	struct ibv_wc wc[4];
@@ -296,7 +297,7 @@ static int crowd_turn(struct crowd *crowd, uint32_t id, int *posted)
 		while (ret == ENOMEM) {
 			sched_yield();
 			n = share_poll(&crowd->node.cq, 4, wc);
-			CHECK(n >= 0);
+			CHECK(n >= 0 || n == -ETIMEDOUT);
 			for (i = 0; i < n; i++)
 				count_one(crowd, &wc[i]);
 			ret = bed_send(&crowd->node, id, id,
@@ -306,7 +307,7 @@ static int crowd_turn(struct crowd *crowd, uint32_t id, int *posted)
 	}
 	CHECK(!ret || ret == ENOMEM);
 	n = share_poll(&crowd->node.cq, 4, wc);
-	CHECK(n >= 0);
+	CHECK(n >= 0 || n == -ETIMEDOUT);
 	for (i = 0; i < n; i++) {
 		CHECK(!wc[i].status && wc[i].wr_id < WORKERS);
 		count_one(crowd, &wc[i]);
