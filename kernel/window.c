@@ -111,19 +111,28 @@ struct file *share_window_open(const struct share_memory *memory)
 					    "a file that cannot be mapped"));
 	if (file_inode(real)->i_sb->s_magic == HUGETLBFS_MAGIC)
 		fops = &window_huge_fops;
+	if (!fops_get(fops))
+		return ERR_PTR(share_refuse(NULL, -ENODEV,
+					    "the module is being removed"));
 	window = window_new(memory);
-	if (!window)
-		return ERR_PTR(-ENOMEM);
+	if (!window) {
+		file = ERR_PTR(-ENOMEM);
+		goto err_fops;
+	}
 
 	file = dentry_open(&real->f_path,
 			   (writable ? O_RDWR : O_RDONLY) | O_LARGEFILE,
 			   current_cred());
-	if (IS_ERR(file)) {
-		fput(window->file);
-		kfree(window);
-		return file;
-	}
+	if (IS_ERR(file))
+		goto err_window;
 	file->private_data = window;
-	replace_fops(file, fops_get(fops));
+	replace_fops(file, fops);
+	return file;
+
+err_window:
+	fput(window->file);
+	kfree(window);
+err_fops:
+	fops_put(fops);
 	return file;
 }
