@@ -15,7 +15,7 @@
  */
 #include <errno.h>
 #include <string.h>
-#include <rdma/ib_uverbs_share.h>
+#include "doorbell.h"
 #include "event.h"
 #include "futex.h"
 #include "glance.h"
@@ -224,15 +224,14 @@ void share_steer_kick(struct share_cq_path *path,
 		      const struct share_kicks *kicks)
 {
 	const struct share_control *control = path->control;
-	const struct share_env *env = &control->me.env;
 	struct share_qp_view qp;
 	uint32_t i;
 
 	for (i = 0; i < kicks->num; i++) {
-		env->kick(env->arg, kicks->index[i], IB_UVERBS_SHARE_KICK_SEND);
-		env->kick(env->arg, kicks->index[i], IB_UVERBS_SHARE_KICK_RECV);
-		if (!share_control_qp(control, kicks->index[i], &qp))
-			share_event_failed(control, &qp);
+		if (share_control_qp(control, kicks->index[i], &qp))
+			continue;
+		share_doorbell_flush(control, &qp);
+		share_event_failed(control, &qp);
 	}
 	share_event_mailed(control, &path->view, kicks->mail, kicks->failed);
 	share_event_unlocked(path);
