@@ -46,7 +46,7 @@ demo: modules lib ## two processes share a QP, in a VM (a minute, needs nothing 
 	@$(VM) --results $(B)/results/demo-$(KERNEL) --exec scripts/demo-guest
 
 check: ## everything: lint, host tests, VM tests on both kernels
-	@scripts/check $(if $(DEBUG),--debug=$(DEBUG))
+	@scripts/check $(if $(filter yes,$(DEBUG)),--debug)
 
 check-debug: ## the VM tests on the debug kernel of KERNEL, which is built if it is missing
 	@scripts/check-debug $(KERNEL:debug-%=%)
