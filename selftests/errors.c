@@ -168,6 +168,27 @@ TEST_F(errors, other_device)
 	ibv_close_device(other);
 }
 
+/* what the control segment answers, in its own words */
+TEST_F(errors, control_segment_full)
+{
+	const struct ibv_share_open_attr attr = { .control_bytes = 1 << 20 };
+	struct ibv_share_context *ctx = ibv_share_open(self->context, &attr);
+	struct ibv_cq *cq[64];
+	int n;
+
+	ASSERT_NE(ctx, NULL);
+	for (n = 0; n < 64; n++) {
+		cq[n] = ibv_share_create_cq(ctx, 1024, NULL, NULL, 0);
+		if (!cq[n])
+			break;
+	}
+	EXPECT_ERROR(ENOSPC, errno, "control_bytes");
+	ASSERT_LT(n, 64);
+	while (n--)
+		EXPECT_EQ(ibv_share_destroy_cq(cq[n]), 0);
+	EXPECT_EQ(ibv_share_close(ctx), 0);
+}
+
 TEST_F(errors, malformed_bundle)
 {
 	ASSERT_EQ(send(self->sv[0], "rubbish", 7, 0), 7);

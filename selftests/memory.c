@@ -218,24 +218,6 @@ TEST_F(memory, seal_meanwhile)
 	}
 }
 
-/* where the kernel has the file mapped for the moment; NULL if nowhere */
-static char *find_mapping(uint64_t *length)
-{
-	unsigned long start, end;
-	char line[256];
-	char *at = NULL;
-	FILE *f = fopen("/proc/self/maps", "re");
-
-	while (f && !at && fgets(line, sizeof(line), f))
-		if (strstr(line, "memfd:memory") && sscanf(line, "%lx-%lx", &start, &end) == 2) {
-			at = (char *)start;
-			*length = end - start;
-		}
-	if (f)
-		fclose(f);
-	return at;
-}
-
 /* takes it away, forbids to write to it, puts something else there */
 static void *meddle_with_mapping(void *arg)
 {
@@ -245,7 +227,7 @@ static void *meddle_with_mapping(void *arg)
 	char *at;
 
 	for (i = 0; !atomic_load(&self->stop); i++) {
-		at = find_mapping(&length);
+		at = find_mapping("memfd:memory", &length);
 		if (!at)
 			continue;
 		self->hits++;
@@ -268,7 +250,7 @@ TEST_F(memory, meddle_with_our_mapping)
 	EXPECT_EQ(0, meddled(self, meddle_with_mapping, errs));
 	TH_LOG("%d of %d registrations were met", self->hits, ROUNDS);
 	/* nothing of ours is left mapped */
-	EXPECT_EQ(NULL, find_mapping(&length));
+	EXPECT_EQ(NULL, find_mapping("memfd:memory", &length));
 }
 
 /* the same with the caller's own mapping, which comes and goes */

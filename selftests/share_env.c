@@ -118,6 +118,23 @@ int memfd(uint64_t length)
 	return fd;
 }
 
+char *find_mapping(const char *name, uint64_t *length)
+{
+	unsigned long start, end;
+	char line[256];
+	char *at = NULL;
+	FILE *f = fopen("/proc/self/maps", "re");
+
+	while (f && !at && fgets(line, sizeof(line), f))
+		if (strstr(line, name) && sscanf(line, "%lx-%lx", &start, &end) == 2) {
+			at = (char *)start;
+			*length = end - start;
+		}
+	if (f)
+		fclose(f);
+	return at;
+}
+
 /* changes when a descriptor is left behind */
 int lowest_fd(void)
 {

@@ -294,6 +294,8 @@ int send_fd(int sock, int fd);
 int recv_fd(int sock);
 int memfd(uint64_t length);
 int lowest_fd(void);
+/* where this process has it mapped, as the kernel does for a registration; or NULL */
+char *find_mapping(const char *name, uint64_t *length);
 bool fdinfo_has(int fd, const char *line);
 bool is_hung_up(int fd);
 unsigned int event_count(int fd);

@@ -98,24 +98,6 @@ FIXTURE_TEARDOWN(window)
 	EXPECT_EQ(0, close(self->fd));
 }
 
-/* where the kernel has the file mapped for the moment; NULL if nowhere */
-static char *find_mapping(uint64_t *length)
-{
-	unsigned long start, end;
-	char line[256];
-	char *at = NULL;
-	FILE *f = fopen("/proc/self/maps", "re");
-
-	while (f && !at && fgets(line, sizeof(line), f))
-		if (strstr(line, "memfd:window") && sscanf(line, "%lx-%lx", &start, &end) == 2) {
-			at = (char *)start;
-			*length = end - start;
-		}
-	if (f)
-		fclose(f);
-	return at;
-}
-
 /* without a signal if there is nothing */
 static char peek(const char *at)
 {
@@ -140,7 +122,7 @@ static void *meddle(void *arg)
 	char *at;
 
 	while (!atomic_load(&self->stop)) {
-		at = find_mapping(&length);
+		at = find_mapping("memfd:window", &length);
 		if (!at || length != self->third)
 			continue;
 		self->hits++;
@@ -207,7 +189,7 @@ static bool inherit(FIXTURE_DATA(window) *self, char *at, uint64_t length)
 	int status;
 
 	if (!pid)
-		_exit(find_mapping(&length) ? 1 : 0);
+		_exit(find_mapping("memfd:window", &length) ? 1 : 0);
 	return waitpid(pid, &status, 0) == pid && status;
 }
 
