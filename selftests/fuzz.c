@@ -95,6 +95,21 @@ static void *run_thread(void *arg)
 	return NULL;
 }
 
+/*
+ * Descriptors are closed and their numbers used again under the other threads,
+ * so a call may meet a file that waits, such as one of events: end that.
+ */
+static void join(pthread_t thread)
+{
+	struct timespec until;
+
+	do {
+		pthread_kill(thread, SIGUSR1);
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_sec++;
+	} while (pthread_timedjoin_np(thread, NULL, &until) == ETIMEDOUT);
+}
+
 /* two threads, with copies of what @f knows */
 static void run_threads(const struct fuzz *f, struct report *report, unsigned int process)
 {
@@ -110,7 +125,7 @@ static void run_threads(const struct fuzz *f, struct report *report, unsigned in
 		CHILD_CHECK(!pthread_create(&thread[i], NULL, run_thread, &helper[i]));
 	}
 	for (i = 0; i < 2; i++)
-		pthread_join(thread[i], NULL);
+		join(thread[i]);
 	/* the rest is for exit to close */
 	_exit(0);
 }

@@ -29,11 +29,17 @@ static void on_fault(int sig)
 	siglongjmp(fault, sig);
 }
 
+static void on_interrupt(int sig)
+{
+}
+
 /* a page of a ring goes away when its share is revoked: look on */
 void fuzz_files_init(void)
 {
 	struct sigaction act = { .sa_handler = on_fault };
+	struct sigaction interrupt = { .sa_handler = on_interrupt };
 
+	sigaction(SIGUSR1, &interrupt, NULL);
 	sigaction(SIGBUS, &act, NULL);
 	sigaction(SIGSEGV, &act, NULL);
 	/* what O_ASYNC and pipes may bring */
