@@ -27,6 +27,7 @@ FIXTURE(crash)
 FIXTURE_VARIANT(crash)
 {
 	int workers_inherit;
+	uint32_t flags;
 };
 
 /* the maker gets what the dead leave, as it is without ibv_share_set_heirs() */
@@ -37,6 +38,12 @@ FIXTURE_VARIANT_ADD(crash, maker){
 /* others of the victims get it, so that it is inherited over and over */
 FIXTURE_VARIANT_ADD(crash, workers){
 	.workers_inherit = 1,
+};
+
+/* whoever polls gets a completion, so that all take what each has posted */
+FIXTURE_VARIANT_ADD(crash, any){
+	.workers_inherit = 1,
+	.flags = IBV_SHARE_CQ_ANY,
 };
 
 static struct crash_life *life_of(FIXTURE_DATA(crash) *self, uint32_t worker)
@@ -62,7 +69,7 @@ FIXTURE_SETUP(crash)
 	uint32_t i;
 
 	srandom((unsigned int)time(NULL));
-	ASSERT_EQ(crash_open(&self->stage), 0);
+	ASSERT_EQ(crash_open(&self->stage, variant->flags), 0);
 	for (i = 0; i < CRASH_WORKERS; i++)
 		ASSERT_EQ(crash_start(&self->stage, &self->workers[i]), 0);
 	ASSERT_EQ(name_heirs(self, variant->workers_inherit), 0);

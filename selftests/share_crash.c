@@ -44,8 +44,9 @@ static long number_in(const char *text)
 	return memcmp(want, have, CRASH_TEXT) ? -1 : (long)number;
 }
 
-static int open_shared(struct crash_stage *stage)
+static int open_shared(struct crash_stage *stage, uint32_t flags)
 {
+	const struct ibv_share_cq_init_attr attr = { .flags = flags, .cqe = 2 * QUEUE };
 	struct ibv_qp_init_attr init = { .cap = { QUEUE, QUEUE, 1, 1, 0 }, .qp_type = IBV_QPT_RC };
 	struct crash_side *side = &stage->side;
 
@@ -57,7 +58,7 @@ static int open_shared(struct crash_stage *stage)
 	CHECK(stage->context = lib_open("rxe0"));
 	CHECK(stage->ctx = ibv_share_open(stage->context, NULL));
 	CHECK(stage->pd = ibv_share_alloc_pd(stage->ctx));
-	CHECK(side->cq = ibv_share_create_cq(stage->ctx, 2 * QUEUE, NULL, NULL, 0));
+	CHECK(side->cq = ibv_share_create_cq_ex(stage->ctx, &attr));
 	init.send_cq = init.recv_cq = side->cq;
 	CHECK(side->qp = ibv_share_create_qp(stage->pd, &init));
 	CHECK(stage->mr = ibv_reg_shared_mr(stage->pd, 0, sizeof(*side->table), 0, stage->memory,
@@ -94,13 +95,13 @@ static int open_peer(struct crash_peer *peer)
 	return 0;
 }
 
-int crash_open(struct crash_stage *stage)
+int crash_open(struct crash_stage *stage, uint32_t flags)
 {
 	union ibv_gid gid0, gid1;
 	uint32_t i;
 
 	memset(stage, 0, sizeof(*stage));
-	CHECK(!open_shared(stage) && !open_peer(&stage->peer));
+	CHECK(!open_shared(stage, flags) && !open_peer(&stage->peer));
 	CHECK(!ibv_query_gid(stage->context, 1, GID_INDEX, &gid0));
 	CHECK(!ibv_query_gid(stage->peer.context, 1, GID_INDEX, &gid1));
 	CHECK(!lib_connect(stage->side.qp, 1, stage->peer.qp->qp_num, &gid1));

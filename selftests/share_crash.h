@@ -109,7 +109,8 @@ int crash_start(struct crash_stage *stage, uint32_t *life);
 
 /* share_crash.c: these return 1 and say why, or 0. */
 
-int crash_open(struct crash_stage *stage);
+/* @flags: of the CQ, enum ibv_share_cq_flag */
+int crash_open(struct crash_stage *stage, uint32_t flags);
 int crash_close(struct crash_stage *stage);
 /* One turn of the maker and of the peer. */
 int crash_turn(struct crash_stage *stage);

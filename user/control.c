@@ -175,6 +175,13 @@ void share_control_set_heirs(struct share_control *control,
 		share_store_release(&header->heirs[i], i < num ? words[i] : 0);
 }
 
+uint32_t share_control_new_cookie(const struct share_control *control)
+{
+	uint32_t *next = &share_control_header(control)->next_cookie;
+
+	return __atomic_add_fetch(next, 1, __ATOMIC_RELAXED);
+}
+
 static uint32_t at_most(uint32_t n, uint32_t max)
 {
 	return n < max ? n : max;

@@ -38,10 +38,12 @@ struct share_control {
  * struct share_cq_attr - parameters of a CQ
  * @capacity: completions that its ring holds (entries of the ring - 1)
  * @cookie: of share_control_new_cookie()
+ * @flags: SHARE_CQ_ANY
  */
 struct share_cq_attr {
 	uint32_t capacity;
 	uint32_t cookie;
+	uint32_t flags;
 };
 
 /*
@@ -76,6 +78,7 @@ struct share_cq_view {
 	uint32_t capacity;
 	uint32_t mailbox_entries;
 	uint32_t cookie;
+	uint32_t flags;
 };
 
 struct share_qp_view {

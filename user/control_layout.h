@@ -114,6 +114,9 @@ enum share_entry_state {
 	SHARE_ENTRY_LOST,
 };
 
+/* Flags of a CQ. */
+#define SHARE_CQ_ANY (1u << 0) /* whoever polls gets a completion */
+
 /*
  * struct share_entry - directory entry of a CQ or QP; written by the exporter
  * @state: enum share_entry_state; stored last, with release, and loaded
@@ -126,6 +129,7 @@ enum share_entry_state {
  * @sq_entries, @rq_entries: QP: entries of ring and shadow table, powers of
  *	two; a ring holds one less. 0 for @rq_entries: no receive queue.
  * @cookie: what events of the device call it; never twice, never 0
+ * @flags: CQ: SHARE_CQ_ANY
  */
 struct share_entry {
 	uint32_t state SHARE_ALIGNED;
@@ -146,7 +150,8 @@ struct share_entry {
 	uint32_t max_inline;
 	uint32_t sq_sig_all;
 	uint32_t cookie;
-	uint32_t reserved[11];
+	uint32_t flags;
+	uint32_t reserved[10];
 };
 
 /*

@@ -119,7 +119,7 @@ static int cq_publish(struct share_cq *cq, struct ibv_comp_channel *channel)
 	return 0;
 }
 
-static int cq_register(struct share_cq *cq, uint32_t cookie)
+static int cq_register(struct share_cq *cq, uint32_t cookie, uint32_t flags)
 {
 	struct ibv_share_context *ctx = cq->obj.ctx;
 	struct share_cq_attr attr;
@@ -132,23 +132,27 @@ static int cq_register(struct share_cq *cq, uint32_t cookie)
 					       " the one that is known");
 	attr.capacity = entries - 1;
 	attr.cookie = cookie;
+	attr.flags = flags & IBV_SHARE_CQ_ANY ? SHARE_CQ_ANY : 0;
 	ret = share_control_add_cq(&ctx->control, &attr, &cq->index);
 	if (ret)
 		return share_error_control(ret, "making a CQ");
 	return 0;
 }
 
-static int cq_check(struct ibv_share_context *ctx, int cqe,
-		    const struct ibv_comp_channel *channel, int comp_vector)
+static int cq_check(struct ibv_share_context *ctx,
+		    const struct ibv_share_cq_init_attr *attr)
 {
 	int ret = share_maker_check(ctx);
 
 	if (ret)
 		return ret;
-	if (cqe < 1 || comp_vector < 0)
+	if (attr->cqe < 1 || attr->comp_vector < 0)
 		return share_error(EINVAL, "cqe is at least 1, comp_vector not"
 					   " negative");
-	if (channel && channel->context != ctx->real)
+	if (attr->comp_mask || attr->flags & ~IBV_SHARE_CQ_ANY)
+		return share_error(EINVAL, "comp_mask is 0, and there is no flag"
+					   " but IBV_SHARE_CQ_ANY");
+	if (attr->channel && attr->channel->context != ctx->real)
 		return share_error(EINVAL,
 				   "the channel has to come from"
 				   " ibv_share_create_comp_channel() of the"
@@ -163,14 +167,27 @@ struct ibv_cq *ibv_share_create_cq(struct ibv_share_context *ctx, int cqe,
 				   struct ibv_comp_channel *channel,
 				   int comp_vector)
 {
+	const struct ibv_share_cq_init_attr attr = {
+		.cqe = cqe,
+		.comp_vector = comp_vector,
+		.cq_context = cq_context,
+		.channel = channel,
+	};
+
+	return ibv_share_create_cq_ex(ctx, &attr);
+}
+
+struct ibv_cq *ibv_share_create_cq_ex(struct ibv_share_context *ctx,
+				      const struct ibv_share_cq_init_attr *attr)
+{
 	struct share_new_cq new_cq = {
-		.cqe = (uint32_t)cqe,
-		.comp_vector = (uint32_t)comp_vector,
-		.channel = channel ? channel->fd : -1,
+		.cqe = (uint32_t)attr->cqe,
+		.comp_vector = (uint32_t)attr->comp_vector,
+		.channel = attr->channel ? attr->channel->fd : -1,
 	};
 	struct share_cq *cq;
 
-	if (cq_check(ctx, cqe, channel, comp_vector))
+	if (cq_check(ctx, attr))
 		return NULL;
 	cq = share_cq_new(ctx);
 	if (!cq)
@@ -180,11 +197,11 @@ struct ibv_cq *ibv_share_create_cq(struct ibv_share_context *ctx, int cqe,
 		goto err_free;
 	cq->handle = new_cq.handle;
 	cq->ring = new_cq.ring;
-	if (cq_register(cq, new_cq.cookie))
+	if (cq_register(cq, new_cq.cookie, attr->flags))
 		goto err_destroy;
-	if (cq_attach(cq) || cq_export(cq) || cq_publish(cq, channel))
+	if (cq_attach(cq) || cq_export(cq) || cq_publish(cq, attr->channel))
 		goto err_drop;
-	cq->ibv.cq_context = cq_context;
+	cq->ibv.cq_context = attr->cq_context;
 	share_object_publish(&cq->obj);
 	return &cq->ibv;
 

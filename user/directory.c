@@ -71,7 +71,8 @@ int share_control_cq(const struct share_control *control, uint32_t index,
 	if (!e.capacity || e.capacity >= SHARE_MAX_ENTRIES ||
 	    e.mailbox_entries > SHARE_MAX_ENTRIES ||
 	    !is_power_of_two(e.mailbox_entries) ||
-	    e.mailbox_entries < e.capacity || cq_bytes(&e) > e.bytes)
+	    e.mailbox_entries < e.capacity || cq_bytes(&e) > e.bytes ||
+	    e.flags & ~SHARE_CQ_ANY)
 		return EBADMSG;
 	view->body = (void *)(control->base + e.offset);
 	view->mail = (void *)(view->body + 1);
@@ -80,6 +81,7 @@ int share_control_cq(const struct share_control *control, uint32_t index,
 	view->capacity = e.capacity;
 	view->mailbox_entries = e.mailbox_entries;
 	view->cookie = e.cookie;
+	view->flags = e.flags;
 	return 0;
 }
 
@@ -261,19 +263,13 @@ static void publish_entry(struct share_entry *table, uint32_t index,
 	share_store_release(&shared->state, SHARE_ENTRY_LIVE);
 }
 
-uint32_t share_control_new_cookie(const struct share_control *control)
-{
-	uint32_t *next = &share_control_header(control)->next_cookie;
-
-	return __atomic_add_fetch(next, 1, __ATOMIC_RELAXED);
-}
-
 int share_control_add_cq(struct share_control *control,
 			 const struct share_cq_attr *attr, uint32_t *index)
 {
 	struct share_entry *table = share_control_cqs(control);
 	struct share_entry e = { .capacity = attr->capacity,
-				 .cookie = attr->cookie };
+				 .cookie = attr->cookie,
+				 .flags = attr->flags };
 	int ret;
 
 	if (!attr->capacity || attr->capacity >= SHARE_MAX_ENTRIES)

@@ -45,6 +45,37 @@ int share_heir(const struct share_control *control, uint32_t *slot,
 	return ENOENT;
 }
 
+static int take_place(const struct share_cq_view *cq, uint32_t slot)
+{
+	uint32_t used;
+
+	return share_credit_take(&share_mailbox_of(cq, slot)->quota,
+				 cq->capacity, &used)
+		       ? EAGAIN
+		       : 0;
+}
+
+int share_find_owner(const struct share_control *control,
+		     const struct share_cq_view *cq, uint32_t *slot,
+		     uint32_t *generation)
+{
+	const struct share_member *me = &control->me;
+	const int is_mine = *slot == me->slot && *generation == me->generation;
+
+	if (is_mine || (!(cq->flags & SHARE_CQ_ANY) &&
+			share_slot_is(control, *slot, *generation)))
+		return 0;
+	if (!(cq->flags & SHARE_CQ_ANY)) {
+		share_count(&cq->body->counters.orphans);
+		if (!share_heir(control, slot, generation) &&
+		    !take_place(cq, *slot))
+			return 0;
+	}
+	*slot = me->slot;
+	*generation = me->generation;
+	return take_place(cq, me->slot);
+}
+
 static int move_all(const struct share_control *control,
 		    const struct share_cq_view *cq, uint32_t slot,
 		    uint64_t *mail)

@@ -21,6 +21,16 @@ int share_heir(const struct share_control *control, uint32_t *slot,
 	       uint32_t *generation);
 
 /*
+ * Under the lock of the CQ: who gets a completion of what @slot and @generation
+ * had posted. If it is somebody else: the heir, the caller if the heir does not
+ * poll, or the caller if completions of this CQ are for whoever polls; a place
+ * in that mailbox is taken. EAGAIN: there is none.
+ */
+int share_find_owner(const struct share_control *control,
+		     const struct share_cq_view *cq, uint32_t *slot,
+		     uint32_t *generation);
+
+/*
  * Under the lock of the CQ: takes all mail of @slot, whose process
  * @generation is dead, to the heir, and if there is none to the caller.
  * EBUSY: no room there; ETIMEDOUT: a stopped process is in the way. @mail:

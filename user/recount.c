@@ -153,7 +153,8 @@ static int recount(struct share_cq_path *path)
 	int ret = lock_queues(&c);
 
 	if (!ret)
-		ret = share_steer_locked(path, &c.me, &kicks);
+		/* what anybody may have stays there */
+		ret = share_steer_locked(path, &c.me, 1, &kicks);
 	if (!ret) {
 		ret = count_all(&c);
 		share_unlock(&path->view.body->lock, &c.me);

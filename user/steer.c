@@ -30,11 +30,13 @@
 /*
  * struct batch - one turn of steering
  * @wanted: that many completions of our own are enough; 0: all that there are
+ * @leave: not those that anybody may have: they are for who polls
  * @request: the last one
  * @kicks: QPs that were found to have failed
  */
 struct batch {
 	uint32_t wanted;
+	int leave;
 	struct share_request request;
 	struct share_kicks *kicks;
 };
@@ -96,28 +98,9 @@ static void post_box(struct share_cq_path *path, struct batch *batch,
 		share_count(&counters->steered);
 }
 
-/*
- * Its owner is dead: to the heir, or to us if the heir does not poll. EAGAIN:
- * no room with either.
- */
-static int find_heir(struct share_cq_path *path, uint32_t *slot,
-		     uint32_t *generation)
+static int is_for_any(const struct share_cq_path *path)
 {
-	const struct share_cq_view *cq = &path->view;
-	const struct share_member *me = &path->control->me;
-	uint32_t used;
-
-	share_count(&cq->body->counters.orphans);
-	if (!share_heir(path->control, slot, generation) &&
-	    !share_credit_take(&share_mailbox_of(cq, *slot)->quota,
-			       cq->capacity, &used))
-		return 0;
-	*slot = me->slot;
-	*generation = me->generation;
-	return share_credit_take(&share_mailbox_of(cq, *slot)->quota,
-				 cq->capacity, &used)
-		       ? EAGAIN
-		       : 0;
+	return (path->view.flags & SHARE_CQ_ANY) != 0;
 }
 
 static int deliver(struct share_cq_path *path, struct batch *batch,
@@ -126,6 +109,7 @@ static int deliver(struct share_cq_path *path, struct batch *batch,
 	struct share_shadow *shared = share_shadow_of(&r->dir, r->sequence);
 	uint32_t slot, generation;
 	struct share_shadow shadow;
+	int ret;
 
 	share_copy_in(&shadow, shared, sizeof(shadow));
 	if (shadow.state != SHARE_SHADOW_POSTED ||
@@ -144,12 +128,18 @@ static int deliver(struct share_cq_path *path, struct batch *batch,
 	/* the device leaves it out of failed completions */
 	if (wc->status != IBV_WC_SUCCESS || r->cookie >> 62 == SHARE_COOKIE_SEND)
 		wc->opcode = (enum ibv_wc_opcode)shadow.opcode;
-	if (!share_slot_is(path->control, slot, generation) &&
-	    find_heir(path, &slot, &generation))
-		return EAGAIN;
+	if (batch->leave)
+		return ECANCELED;
+	ret = share_find_owner(path->control, &path->view, &slot, &generation);
+	if (ret)
+		return ret;
 	post_box(path, batch, slot, generation, wc, r->cookie);
 	share_store_ordered(&shared->state, SHARE_SHADOW_DELIVERED);
 	share_intent_end(&path->view);
+	/* somebody else has it: the poster's place in its mailbox is free */
+	if (slot != share_shadow_slot(&shadow) || generation != shadow.slot_generation)
+		share_quota_give(path->control, &path->view, share_shadow_slot(&shadow),
+				 shadow.slot_generation);
 	return 0;
 }
 
@@ -189,8 +179,9 @@ static int steer_one(struct share_cq_path *path, struct batch *batch,
 	/* an unsignaled request that succeeded leaves no completion */
 	share_shadow_retire_range(path->control, &path->view, &r->dir, r->tail,
 				  r->sequence);
-	if (deliver(path, batch, r, wc))
-		return EAGAIN;
+	ret = deliver(path, batch, r, wc);
+	if (ret)
+		return ret;
 	share_store_release(&r->dir.wq->tail, r->sequence + 1);
 	path->ring.provider->cq_consume(&path->ring);
 	share_credit_give(&path->view.body->credits, r->sequence + 1 - r->tail);
@@ -210,14 +201,14 @@ static int steer_ring(struct share_cq_path *path, struct batch *batch)
 {
 	uint32_t left = share_ring_entries(&path->ring);
 	struct ibv_wc wc;
+	int ret = 0;
 
-	for (; left && !is_enough(path, batch); left--) {
+	for (; !ret && left && !is_enough(path, batch); left--) {
 		if (!path->ring.provider->cq_peek(&path->ring, &wc))
 			break;
-		if (steer_one(path, batch, &wc))
-			return EAGAIN;
+		ret = steer_one(path, batch, &wc);
 	}
-	return 0;
+	return ret == ECANCELED ? 0 : ret;
 }
 
 void share_steer_kick(struct share_cq_path *path,
@@ -326,7 +317,7 @@ int share_poll(struct share_cq_path *path, int num_entries, struct ibv_wc *wc)
 int share_steer(struct share_cq_path *path, struct share_kicks *kicks)
 {
 	const struct share_member *me = &path->control->me;
-	struct batch batch = { .kicks = kicks };
+	struct batch batch = { .kicks = kicks, .leave = is_for_any(path) };
 	int ret;
 
 	if (!path->ring.base)
@@ -341,9 +332,10 @@ int share_steer(struct share_cq_path *path, struct share_kicks *kicks)
 }
 
 int share_steer_locked(struct share_cq_path *path,
-		       const struct share_member *me, struct share_kicks *kicks)
+		       const struct share_member *me, int leave,
+		       struct share_kicks *kicks)
 {
-	struct batch batch = { .kicks = kicks };
+	struct batch batch = { .kicks = kicks, .leave = leave && is_for_any(path) };
 	int ret = after_lock(path, share_lock(&path->view.body->lock, me));
 
 	if (ret)
@@ -364,7 +356,7 @@ int share_steer_retire_all(struct share_cq_path *path,
 	uint32_t head, tail;
 	int ret;
 
-	ret = share_steer_locked(path, me, kicks);
+	ret = share_steer_locked(path, me, 0, kicks);
 	if (ret)
 		return ret;
 	head = share_load(&dir.wq->head);

@@ -77,10 +77,11 @@ void share_cq_unreserve(const struct share_cq_view *cq, uint32_t slot);
 
 /*
  * The same, but waits for the lock as long as @me says, and keeps it if the
- * result is 0.
+ * result is 0. @leave: completions that are for anybody stay in the ring, as
+ * with share_steer(); if not, they are the caller's.
  */
 int share_steer_locked(struct share_cq_path *path,
-		       const struct share_member *me,
+		       const struct share_member *me, int leave,
 		       struct share_kicks *kicks);
 
 /*

@@ -554,6 +554,51 @@ struct ibv_cq *ibv_share_create_cq(struct ibv_share_context *ctx, int cqe,
 int ibv_share_query_cq(struct ibv_cq *cq, struct ibv_share_cq_attr *attr);
 
 /**
+ * enum ibv_share_cq_flag - bits of &ibv_share_cq_init_attr.flags
+ * @IBV_SHARE_CQ_ANY: a completion goes to whoever polls first, instead of who
+ *	posted the request: for work queues
+ */
+enum ibv_share_cq_flag {
+	IBV_SHARE_CQ_ANY = 1 << 0
+};
+
+/**
+ * struct ibv_share_cq_init_attr - parameters of ibv_share_create_cq_ex()
+ * @comp_mask: 0; fields that are added later get a bit each
+ * @flags: enum ibv_share_cq_flag
+ * @cqe: as for ibv_share_create_cq(), like the others
+ * @comp_vector: completion vector
+ * @cq_context: for the caller
+ * @channel: of ibv_share_create_comp_channel(), or NULL
+ */
+struct ibv_share_cq_init_attr {
+	uint32_t comp_mask;
+	uint32_t flags;
+	int cqe;
+	int comp_vector;
+	void *cq_context;
+	struct ibv_comp_channel *channel;
+};
+
+/**
+ * ibv_share_create_cq_ex - make a shared completion queue, with flags
+ * @ctx: a context of ibv_share_open()
+ * @attr: parameters
+ *
+ * With IBV_SHARE_CQ_ANY each completion goes to one process, the first that
+ * polls, with the wr_id that the poster gave: a number that all understand,
+ * not an address. So several workers can take messages from the receives that
+ * one of them posted. A completion event goes to all processes that are armed;
+ * some of them will find that others have been faster. A process that has no
+ * right to poll gets no completions. Who resets a QP gets what had completed
+ * before.
+ *
+ * Return: as ibv_share_create_cq().
+ */
+struct ibv_cq *ibv_share_create_cq_ex(struct ibv_share_context *ctx,
+				      const struct ibv_share_cq_init_attr *attr);
+
+/**
  * ibv_share_destroy_cq - destroy a shared completion queue
  * @cq: a shared CQ
  *

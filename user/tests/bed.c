@@ -9,6 +9,8 @@
 #include "bed.h"
 #include "tap.h"
 
+uint32_t bed_cq_flags;
+
 int bed_rts(struct bed *bed, struct share_qp_path *path)
 {
 	uint32_t state;
@@ -84,7 +86,8 @@ int bed_make(struct bed *bed, struct node *exporter, uint32_t qp_entries,
 	     uint32_t cq_entries, int sig_all)
 {
 	const uint32_t heir = share_owner_word(0, 1);
-	struct share_cq_attr attr = { .capacity = cq_entries - 1 };
+	struct share_cq_attr attr = { .capacity = cq_entries - 1,
+				      .flags = bed_cq_flags };
 	uint32_t index;
 
 	memset(bed, 0, sizeof(*bed));

@@ -24,6 +24,9 @@ struct bed {
 	uint32_t num_qps;
 };
 
+/* of CQ 0 of the next bed: SHARE_CQ_ANY */
+extern uint32_t bed_cq_flags;
+
 /* struct node - one member */
 struct node {
 	struct share_control control;
