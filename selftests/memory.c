@@ -15,7 +15,12 @@
 #include "kselftest_harness.h"
 #include "share_test.h"
 
-#define ROUNDS 60
+/* at least, and at most until the other thread has been there */
+#define ROUNDS 40
+#define MAX_ROUNDS 3000
+#define HITS 5
+/* seconds; on a debug kernel a registration takes half a one while the file changes */
+#define MEDDLED 120
 #define IOVA 0x700000000ULL
 
 FIXTURE(memory)
@@ -132,7 +137,7 @@ static int meddled(FIXTURE_DATA(memory) *self, void *(*meddle)(void *), const in
 
 	if (pthread_create(&thread, NULL, meddle, self))
 		return -1;
-	for (i = 0; i < ROUNDS; i++) {
+	for (i = 0; i < ROUNDS || (self->hits < HITS && i < MAX_ROUNDS); i++) {
 		err = do_reg_mr(self->fd, &self->mr);
 		if (!err && dereg(self))
 			wrong++;
@@ -158,12 +163,12 @@ static void *shrink_and_grow(void *arg)
 	return NULL;
 }
 
-TEST_F(memory, truncate_meanwhile)
+TEST_F_TIMEOUT(memory, truncate_meanwhile, MEDDLED)
 {
 	static const int errs[] = { 0, EFAULT, ERANGE, -1 };
 
 	EXPECT_EQ(0, meddled(self, shrink_and_grow, errs));
-	EXPECT_LT(0, self->hits);
+	EXPECT_LE(HITS, self->hits);
 }
 
 static void *punch(void *arg)
@@ -179,13 +184,13 @@ static void *punch(void *arg)
 	return NULL;
 }
 
-TEST_F(memory, punch_meanwhile)
+TEST_F_TIMEOUT(memory, punch_meanwhile, MEDDLED)
 {
 	/* hugetlbfs may find no free page for the hole that it is to fill */
 	static const int errs[] = { 0, EFAULT, ENOMEM, -1 };
 
 	EXPECT_EQ(0, meddled(self, punch, errs));
-	EXPECT_LT(0, self->hits);
+	EXPECT_LE(HITS, self->hits);
 }
 
 static void *seal_once(void *arg)
@@ -242,24 +247,29 @@ static void *meddle_with_mapping(void *arg)
 	return NULL;
 }
 
-TEST_F(memory, meddle_with_our_mapping)
+TEST_F_TIMEOUT(memory, meddle_with_our_mapping, MEDDLED)
 {
 	static const int errs[] = { 0, EFAULT, -1 };
 	uint64_t length;
 
 	EXPECT_EQ(0, meddled(self, meddle_with_mapping, errs));
-	TH_LOG("%d of %d registrations were met", self->hits, ROUNDS);
+	EXPECT_LE(HITS, self->hits);
 	/* nothing of ours is left mapped */
 	EXPECT_EQ(NULL, find_mapping("memfd:memory", &length));
 }
 
-/* the same with the caller's own mapping, which comes and goes */
+/*
+ * The same with the caller's own mapping, which comes and goes: half of it, or
+ * all of it where it is of huge pages (the kernel of Debian, 6.1.192, splits
+ * such a mapping without the lock that lockdep asks for, with any munmap()).
+ */
 static void *map_and_unmap(void *arg)
 {
 	FIXTURE_DATA(memory) *self = arg;
+	uint64_t kept = self->length % HUGE_PAGE ? self->length / 2 : 0;
 
 	while (!atomic_load(&self->stop)) {
-		munmap(self->own + self->length / 2, self->length / 2);
+		munmap(self->own + kept, self->length - kept);
 		if (mmap(self->own, self->length, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
 			 self->mem, 0) == MAP_FAILED)
 			break;
@@ -268,7 +278,7 @@ static void *map_and_unmap(void *arg)
 	return NULL;
 }
 
-TEST_F(memory, meddle_with_own_mapping)
+TEST_F_TIMEOUT(memory, meddle_with_own_mapping, MEDDLED)
 {
 	static const int errs[] = { 0, EFAULT, -1 };
 
@@ -276,7 +286,7 @@ TEST_F(memory, meddle_with_own_mapping)
 	ASSERT_NE(MAP_FAILED, self->own);
 	self->mr.iova = (uintptr_t)self->own;
 	EXPECT_EQ(0, meddled(self, map_and_unmap, errs));
-	EXPECT_LT(0, self->hits);
+	EXPECT_LE(HITS, self->hits);
 }
 
 TEST_HARNESS_MAIN
