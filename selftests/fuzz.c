@@ -277,8 +277,11 @@ TEST_F_TIMEOUT(fuzz, calls, FOR_EVER)
 
 	TH_LOG("FUZZ_SEED=%#llx FUZZ_CALLS=%llu", (unsigned long long)seed,
 	       (unsigned long long)calls);
-	for (n = 0; n < (calls + ROUND - 1) / ROUND; n++)
+	for (n = 0; n < (calls + ROUND - 1) / ROUND; n++) {
 		EXPECT_TRUE(round_of(self, seed + n));
+		if (n % 50 == 49)
+			TH_LOG("%llu calls", (unsigned long long)(n + 1) * ROUND);
+	}
 	/* a fuzzer that never gets anywhere finds nothing */
 	for (i = 0; i < table_count(); i++) {
 		TH_LOG("%-20s %8lu done %8lu refused", table_methods[i].name,

@@ -11,6 +11,7 @@
  */
 #include <infiniband/verbs.h>
 
+#include "share_fault.h"
 #include "share_test.h"
 
 #define BYTES 16
@@ -115,20 +116,51 @@ static void fail_second(struct rings *rings)
 	}
 }
 
+static int create(void *data)
+{
+	struct endpoint *ep = data;
+
+	return qp_create(ep, IB_UVERBS_QPT_RC, NULL, &ep->qp);
+}
+
+static int undo(void *data)
+{
+	struct endpoint *ep = data;
+
+	return destroy(ep->fd, UVERBS_OBJECT_QP, ep->qp.handle);
+}
+
+/* no memory at each place of a creation: what is there to be undone? */
+static void create_qp(struct endpoint *ep)
+{
+	struct fault_call call = { .run = create, .undo = undo, .also = { ENFILE } };
+	struct fault_count count;
+
+	if (access("/proc/thread-self/fail-nth", W_OK)) {
+		printf("this kernel has no fault injection\n");
+		return;
+	}
+	fault_require();
+	if (!fault_sweep(&call, ep, &count))
+		printf("refused each time\n");
+}
+
 static const struct fault {
 	const char *name;
 	void (*spoil)(struct rings *rings, struct rxe_sge *sge);
 	void (*meanwhile)(struct rings *rings);
+	void (*instead)(struct endpoint *ep);
 } faults[] = {
-	{ "opcode", opcode, NULL },
-	{ "reg_mr", reg_mr, NULL },
-	{ "inline_offset", inline_offset, NULL },
-	{ "producer_index", producer_index, NULL },
-	{ "num_sge", num_sge, NULL },
-	{ "cur_sge", cur_sge, NULL },
-	{ "recv_num_sge", recv_num_sge, NULL },
-	{ "recv_cur_sge", recv_cur_sge, NULL },
-	{ "state", two, fail_second },
+	{ .name = "opcode", .spoil = opcode },
+	{ .name = "reg_mr", .spoil = reg_mr },
+	{ .name = "inline_offset", .spoil = inline_offset },
+	{ .name = "producer_index", .spoil = producer_index },
+	{ .name = "num_sge", .spoil = num_sge },
+	{ .name = "cur_sge", .spoil = cur_sge },
+	{ .name = "recv_num_sge", .spoil = recv_num_sge },
+	{ .name = "recv_cur_sge", .spoil = recv_cur_sge },
+	{ .name = "state", .spoil = two, .meanwhile = fail_second },
+	{ .name = "create_qp", .instead = create_qp },
 };
 
 #define CHECK(cond)                                                            \
@@ -170,6 +202,10 @@ static void run(const struct fault *fault, bool shared)
 	struct rings rings;
 
 	CHECK(!endpoint_open(&ep, "rxe0", IB_UVERBS_QPT_RC));
+	if (fault->instead) {
+		fault->instead(&ep);
+		return;
+	}
 	CHECK(!endpoint_connect(&ep, &ep));
 	CHECK(!mr_reg(ep.fd, ep.pd, buffer, PAGE, ACCESS_ALL, &mr));
 	rings = (struct rings){ ep.qp.send.buf, ep.qp.recv.buf };
