@@ -7,7 +7,8 @@
  * What rxe believes blindly from a ring. "private": a process spoils the ring of
  * a QP of its own, with nothing of this project; "shared": an importer spoils
  * that of its exporter. Says what came of it, if there is still somebody to say
- * it: run it in a VM of its own (scripts/rxe-faults).
+ * it: run it in a VM of its own (scripts/rxe-faults). create_qp is no fault of a
+ * ring: there is no memory for a QP, and nothing is shared either way.
  */
 #include <infiniband/verbs.h>
 
