@@ -29,7 +29,7 @@ struct report {
 };
 
 /* seeds of rounds that once found something */
-static const uint64_t corpus[] = { 1, 2, 3 };
+static const uint64_t corpus[] = { 1, 2, 3, 0x6b10f453 };
 
 static uint64_t number_from(const char *name, uint64_t otherwise)
 {
@@ -152,8 +152,10 @@ static void run_together(struct fuzz *f, struct report *report)
 	}
 	for (i = 0; i < 2; i++) {
 		CHILD_CHECK(waitpid(pid[i], &status, 0) == pid[i]);
-		CHILD_CHECK(status == 0 || (i == 0 && WIFSIGNALED(status) &&
-					    WTERMSIG(status) == SIGKILL));
+		if (!status || (i == 0 && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL))
+			continue;
+		fprintf(stderr, "# process %d of 2: status %#x\n", i, status);
+		report->failures++;
 	}
 }
 

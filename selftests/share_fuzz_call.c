@@ -6,6 +6,7 @@
  */
 #include <infiniband/verbs.h>
 #include <sys/ioctl.h>
+#include <sys/uio.h>
 
 #include "share_fuzz.h"
 
@@ -189,15 +190,26 @@ static uint32_t rights_of(struct fuzz *f, const struct table_method *method, str
 	return rights;
 }
 
+/* it may be in a map of rings, and gone: see how the kernel sees it */
+static bool read_reply(void *reply, const struct ib_uverbs_attr *out, size_t bytes)
+{
+	struct iovec from = { (void *)(uintptr_t)out->data, bytes };
+	struct iovec to = { reply, bytes };
+
+	return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == (ssize_t)bytes;
+}
+
 static void keep_grant(struct fuzz *f, const struct table_method *method, struct call *call,
 		       const struct ib_uverbs_attr *out)
 {
 	uint32_t rights = IB_UVERBS_SHARE_ALL_RIGHTS;
+	int fd;
 
 	if (method->method == IB_UVERBS_METHOD_SHARE_DERIVE)
 		rights = rights_of(f, method, call, IB_UVERBS_ATTR_SHARE_DERIVE_GRANT,
 				   IB_UVERBS_ATTR_SHARE_DERIVE_RIGHTS);
-	fuzz_put_fd(f, *(int *)(uintptr_t)out->data, FUZZ_FD_GRANT)->rights = rights;
+	if (read_reply(&fd, out, sizeof(fd)))
+		fuzz_put_fd(f, fd, FUZZ_FD_GRANT)->rights = rights;
 }
 
 static void keep_handle(struct fuzz *f, const struct table_method *method, struct call *call,
@@ -212,8 +224,8 @@ static void keep_handle(struct fuzz *f, const struct table_method *method, struc
 	    method->method != IB_UVERBS_METHOD_IMPORT_CREATE)
 		return;
 	out = find_attr(call, IB_UVERBS_ATTR_IMPORT_CREATE_RESP_INFO);
-	memcpy(&info, (void *)(uintptr_t)out->data,
-	       out->len < sizeof(info) ? out->len : sizeof(info));
+	if (!read_reply(&info, out, out->len < sizeof(info) ? out->len : sizeof(info)))
+		return;
 	handle->kind = info.kind;
 	rights = rights_of(f, method, call, IB_UVERBS_ATTR_IMPORT_CREATE_GRANT,
 			   IB_UVERBS_ATTR_IMPORT_CREATE_RIGHTS);

@@ -70,16 +70,41 @@ static off_t any_offset(struct fuzz *f)
 	       (fuzz_one_in(f, 4) ? PAGE * fuzz_below(f, 8) : 0);
 }
 
+/* not there at once: what a file refuses to map leaves a hole */
 static void map(struct fuzz *f, int fd)
 {
 	static const size_t pages[] = { 1, 1, 2, 3, 4, 16 };
 	int flags = fuzz_one_in(f, 16) ? MAP_PRIVATE : MAP_SHARED;
+	size_t length = PAGE * pages[fuzz_below(f, 6)];
 	int prot = fuzz_below(f, 8);
+	char *to = any_map(f);
+	void *at;
 
 	if (fuzz_one_in(f, 8))
 		flags |= MAP_POPULATE;
-	mmap(any_map(f), PAGE * pages[fuzz_below(f, 6)], prot, flags | MAP_FIXED, fd,
-	     any_offset(f));
+	at = mmap(NULL, length, prot, flags, fd, any_offset(f));
+	if (at != MAP_FAILED &&
+	    mremap(at, length, length, MREMAP_MAYMOVE | MREMAP_FIXED, to) == MAP_FAILED)
+		munmap(at, length);
+}
+
+static void reserve(char *at)
+{
+	mmap(at, FUZZ_MAP_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+}
+
+/*
+ * A hole is for nobody else, and with other threads there might be something
+ * of theirs in it before it is reserved again.
+ */
+static void move_map(struct fuzz *f, char *at, size_t length, char *to)
+{
+	size_t new_length = PAGE * (1 + fuzz_below(f, 4));
+
+	if (!f->alone)
+		return;
+	mremap(at, length, new_length, MREMAP_MAYMOVE | MREMAP_FIXED, to);
+	reserve(at);
 }
 
 /* never anything but address space of our own */
@@ -97,14 +122,13 @@ static void change_map(struct fuzz *f)
 		break;
 	case 2:
 		if (at != to)
-			mremap(at, length, PAGE * (1 + fuzz_below(f, 4)),
-			       MREMAP_MAYMOVE | MREMAP_FIXED, to);
+			move_map(f, at, length, to);
 		break;
 	case 3:
 		msync(at, length, MS_SYNC);
 		break;
 	default:
-		mmap(at, FUZZ_MAP_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+		reserve(at);
 	}
 }
 
