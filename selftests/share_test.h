@@ -230,6 +230,7 @@ int mr_reg(int fd, uint32_t pd, const void *addr, uint64_t length, uint32_t acce
 int mr_rereg_access(int fd, uint32_t handle, uint32_t access);
 int qp_modify(int fd, uint32_t handle, const struct ib_uverbs_qp_attr *attr);
 int qp_doorbell(int fd, uint32_t handle);
+int cq_arm(int fd, uint32_t handle, bool solicited_only);
 int qp_query(int fd, uint32_t handle, struct ib_uverbs_query_qp_resp *resp);
 
 int endpoint_open(struct endpoint *ep, const char *dev, uint32_t type);
@@ -243,6 +244,8 @@ void post_send(struct rxe_queue_buf *ring, uint64_t id, const struct rxe_sge *sg
 void post_send_solicited(struct rxe_queue_buf *ring, uint64_t id, const struct rxe_sge *sge);
 void post_write(struct rxe_queue_buf *ring, uint64_t id, const struct rxe_sge *sge,
 		uint64_t remote_addr, uint32_t rkey);
+void post_read(struct rxe_queue_buf *ring, uint64_t id, const struct rxe_sge *sge,
+	       uint64_t remote_addr, uint32_t rkey);
 void post_bind(struct rxe_queue_buf *ring, uint64_t id, uint32_t mw_rkey, const struct reg_mr *mr);
 bool poll_cq(struct rxe_queue_buf *ring, struct ib_uverbs_wc *wc);
 

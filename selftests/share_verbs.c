@@ -168,6 +168,17 @@ int qp_doorbell(int fd, uint32_t handle)
 	return write_cmd(fd, IB_USER_VERBS_CMD_POST_SEND, &in, sizeof(in), &out, sizeof(out));
 }
 
+/* what ibv_req_notify_cq() does */
+int cq_arm(int fd, uint32_t handle, bool solicited_only)
+{
+	struct ib_uverbs_req_notify_cq in = {
+		.cq_handle = handle,
+		.solicited_only = solicited_only,
+	};
+
+	return write_cmd(fd, IB_USER_VERBS_CMD_REQ_NOTIFY_CQ, &in, sizeof(in), NULL, 0);
+}
+
 /* what ibv_query_qp() does */
 int qp_query(int fd, uint32_t handle, struct ib_uverbs_query_qp_resp *resp)
 {
