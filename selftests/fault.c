@@ -203,6 +203,13 @@ static int modify_qp(void *data)
 	return do_modify(env->importer, env->import[QP].handle, &attr);
 }
 
+static int modify_srq(void *data)
+{
+	struct fault_env *env = data;
+
+	return do_modify_srq(env->importer, env->import[SRQ].handle, 1);
+}
+
 static int wake_slot(void *data)
 {
 	struct fault_env *env = data;
@@ -347,6 +354,7 @@ FAULT(query_cq, CQ, export_import, query_import, NULL);
 FAULT(query_srq, SRQ, export_import, query_import, NULL);
 FAULT(query_mr, MR, export_import, query_import, NULL);
 FAULT(modify_qp, QP, export_import, modify_qp, NULL);
+FAULT(modify_srq, SRQ, export_import, modify_srq, NULL);
 FAULT(query_slot, CONTEXT, export_import, query_import, NULL);
 FAULT(wake_slot, CONTEXT, export_import, wake_slot, NULL);
 FAULT(mmap, QP, export, map_ring, unmap_ring);

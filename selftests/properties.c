@@ -45,7 +45,7 @@ FIXTURE_TEARDOWN(properties)
 	endpoint_close(&self->ep);
 }
 
-/* with this ring, if there is one, and with READ only */
+/* with this ring, if there is one; READ, and of the SRQ MODIFY */
 static int share(FIXTURE_DATA(properties) *self, uint32_t object,
 		 const struct ib_uverbs_share_segment *seg)
 {
@@ -62,6 +62,8 @@ static int share(FIXTURE_DATA(properties) *self, uint32_t object,
 	err = do_export(self->ep.fd, &self->export);
 	self->import = IMPORT_OF(self->export.grant);
 	self->import.rights = R(READ);
+	if (object == self->srq.handle)
+		self->import.rights |= R(MODIFY);
 	return err ?: do_import(self->fd, &self->import);
 }
 
@@ -113,11 +115,17 @@ TEST_F(properties, of_an_srq)
 	test_query_srq(self->fd, self->import.handle, &out);
 	EXPECT_EQ(7, out.limit);
 
+	/* and any importer with the right may change it */
+	test_modify_srq(self->fd, self->import.handle, 5);
+	test_ok(srq_query(self->ep.fd, self->srq.handle, &want));
+	EXPECT_EQ(5, want.srq_limit);
+
 	test_ok(share(self, self->srq.handle, NULL));
 	test_query_srq(self->fd, self->import.handle, &out);
 	EXPECT_EQ(0, out.ring_bytes);
 	test_revoke(self->ep.fd, self->export.handle);
 	test_err_query_srq(ENOLINK, self->fd, self->import.handle, &out);
+	test_err_modify_srq(ENOLINK, self->fd, self->import.handle, 1);
 }
 
 TEST_F(properties, of_a_region)

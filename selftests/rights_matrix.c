@@ -33,6 +33,7 @@ enum use {
 	ARM,
 	QUERY_CQ,
 	QUERY_SRQ,
+	MODIFY_SRQ,
 	QUERY_MR,
 	QUERY_SLOT,
 	WAKE_SLOT,
@@ -64,6 +65,7 @@ static const struct {
 	[ARM] = { "ARM", false, ON(CQ), R(ARM) },
 	[QUERY_CQ] = { "QUERY_CQ", false, ON(CQ), R(READ) },
 	[QUERY_SRQ] = { "QUERY_SRQ", false, ON(SRQ), R(READ) },
+	[MODIFY_SRQ] = { "MODIFY_SRQ", false, ON(SRQ), R(MODIFY) },
 	[QUERY_MR] = { "QUERY_MR", false, ON(MR), R(READ) },
 	[QUERY_SLOT] = { "QUERY_SLOT", false, ON(CONTEXT), R(READ) },
 	[WAKE_SLOT] = { "WAKE_SLOT", false, ON(CONTEXT), R(WAKE) },
@@ -117,14 +119,11 @@ static int try_map(int grant, uint32_t ring)
 static int use_grant(struct hand *hand, int grant, enum use use)
 {
 	struct reg_mr reg = { .pd = hand->pd, .fd = grant, .length = PAGE };
-	int fd, err;
+	int fd;
 
 	switch (use) {
 	case DERIVE:
-		err = do_derive(hand->fd, grant, 0, &fd);
-		if (!err)
-			close(fd);
-		return err;
+		return do_derive(hand->fd, grant, 0, &fd) ?: close(fd);
 	case REG_MR:
 		return do_reg_mr(hand->fd, &reg) ?: destroy(hand->fd, UVERBS_OBJECT_MR, reg.handle);
 	default:
@@ -167,6 +166,8 @@ static int use_import(struct hand *hand, uint32_t handle, enum use use)
 		return do_query_cq(fd, handle, &out.cq);
 	case QUERY_SRQ:
 		return do_query_srq(fd, handle, &out.srq);
+	case MODIFY_SRQ:
+		return do_modify_srq(fd, handle, 1);
 	case QUERY_MR:
 		return do_query_mr(fd, handle, &out.mr);
 	case QUERY_SLOT:

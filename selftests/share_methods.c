@@ -124,6 +124,13 @@ void call_query_srq(struct call *call, uint32_t handle, struct ib_uverbs_share_s
 	put_out(call, IB_UVERBS_ATTR_IMPORT_QUERY_SRQ_RESP, out, sizeof(*out));
 }
 
+void call_modify_srq(struct call *call, uint32_t handle, uint32_t limit)
+{
+	call_init(call, IB_UVERBS_OBJECT_IMPORT, IB_UVERBS_METHOD_IMPORT_MODIFY_SRQ);
+	put_handle(call, IB_UVERBS_ATTR_IMPORT_MODIFY_SRQ_HANDLE, handle);
+	put_u32(call, IB_UVERBS_ATTR_IMPORT_MODIFY_SRQ_LIMIT, limit);
+}
+
 void call_query_mr(struct call *call, uint32_t handle, struct ib_uverbs_share_mr *out)
 {
 	call_init(call, IB_UVERBS_OBJECT_IMPORT, IB_UVERBS_METHOD_IMPORT_QUERY_MR);
@@ -269,6 +276,14 @@ int do_query_srq(int fd, uint32_t handle, struct ib_uverbs_share_srq *out)
 	struct call call;
 
 	call_query_srq(&call, handle, out);
+	return call_run(fd, &call);
+}
+
+int do_modify_srq(int fd, uint32_t handle, uint32_t limit)
+{
+	struct call call;
+
+	call_modify_srq(&call, handle, limit);
 	return call_run(fd, &call);
 }
 

@@ -121,6 +121,7 @@ void call_modify(struct call *call, uint32_t handle, const struct ib_uverbs_qp_a
 void call_query_qp(struct call *call, uint32_t handle, struct ib_uverbs_qp_attr *attr);
 void call_query_cq(struct call *call, uint32_t handle, struct ib_uverbs_share_cq *out);
 void call_query_srq(struct call *call, uint32_t handle, struct ib_uverbs_share_srq *out);
+void call_modify_srq(struct call *call, uint32_t handle, uint32_t limit);
 void call_query_mr(struct call *call, uint32_t handle, struct ib_uverbs_share_mr *out);
 void call_query_slot(struct call *call, uint32_t handle, uint32_t slot,
 		     struct ib_uverbs_share_slot *out);
@@ -140,6 +141,7 @@ int do_modify(int fd, uint32_t handle, const struct ib_uverbs_qp_attr *attr);
 int do_query_qp(int fd, uint32_t handle, struct ib_uverbs_qp_attr *attr);
 int do_query_cq(int fd, uint32_t handle, struct ib_uverbs_share_cq *out);
 int do_query_srq(int fd, uint32_t handle, struct ib_uverbs_share_srq *out);
+int do_modify_srq(int fd, uint32_t handle, uint32_t limit);
 int do_query_mr(int fd, uint32_t handle, struct ib_uverbs_share_mr *out);
 int do_query_slot(int fd, uint32_t handle, uint32_t slot, struct ib_uverbs_share_slot *out);
 int do_wake_slot(int fd, uint32_t handle, uint32_t slot);
@@ -174,6 +176,8 @@ int do_wake_slot(int fd, uint32_t handle, uint32_t slot);
 #define test_err_query_cq(e, ...) test_err(e, do_query_cq(__VA_ARGS__))
 #define test_query_srq(...) test_ok(do_query_srq(__VA_ARGS__))
 #define test_err_query_srq(e, ...) test_err(e, do_query_srq(__VA_ARGS__))
+#define test_modify_srq(...) test_ok(do_modify_srq(__VA_ARGS__))
+#define test_err_modify_srq(e, ...) test_err(e, do_modify_srq(__VA_ARGS__))
 #define test_query_mr(...) test_ok(do_query_mr(__VA_ARGS__))
 #define test_err_query_mr(e, ...) test_err(e, do_query_mr(__VA_ARGS__))
 #define test_query_slot(...) test_ok(do_query_slot(__VA_ARGS__))

@@ -317,6 +317,31 @@ TEST_F(uapi, query_srq)
 	test_err_query_srq(EINVAL, self->ep.fd, self->cq.handle, &out);
 }
 
+TEST_F(uapi, modify_srq)
+{
+	const struct attr_row rows[] = {
+		OBJECT(IB_UVERBS_ATTR_IMPORT_MODIFY_SRQ_HANDLE, self->of_qp.handle),
+		ATTR(IB_UVERBS_ATTR_IMPORT_MODIFY_SRQ_LIMIT, VALUE),
+		{ .kind = KINDS },
+	};
+	struct export_args export = EXPORT_OF(self->ep.fd, 0);
+	struct ib_uverbs_share_srq out;
+	struct import import;
+	struct srq srq;
+
+	test_ok(srq_create(self->ep.fd, self->ep.pd, &srq));
+	export.object = srq.handle;
+	test_export(self->ep.fd, &export);
+	import = IMPORT_OF(export.grant);
+	test_import(self->ep.fd, &import);
+	call_modify_srq(&self->call, import.handle, 1);
+	EXPECT_EQ(0, sweep_run(&self->sweep, &self->call, rows));
+	test_err_modify_srq(EINVAL, self->ep.fd, self->cq.handle, 1);
+	test_query_srq(self->ep.fd, import.handle, &out);
+	test_modify_srq(self->ep.fd, import.handle, out.max_wr);
+	test_err_modify_srq(EINVAL, self->ep.fd, import.handle, out.max_wr + 1);
+}
+
 TEST_F(uapi, query_mr)
 {
 	struct export_args export = EXPORT_OF(self->ep.fd, self->mr.handle);

@@ -135,6 +135,7 @@ enum ib_uverbs_methods_share {
  * @IB_UVERBS_METHOD_IMPORT_QUERY_CQ: read the properties of a CQ
  * @IB_UVERBS_METHOD_IMPORT_QUERY_SRQ: read the attributes of an SRQ
  * @IB_UVERBS_METHOD_IMPORT_QUERY_MR: read the properties of a memory region
+ * @IB_UVERBS_METHOD_IMPORT_MODIFY_SRQ: arm the limit event of an SRQ
  */
 enum ib_uverbs_methods_import {
 	IB_UVERBS_METHOD_IMPORT_CREATE,
@@ -148,7 +149,8 @@ enum ib_uverbs_methods_import {
 	IB_UVERBS_METHOD_IMPORT_REG_MR,
 	IB_UVERBS_METHOD_IMPORT_QUERY_CQ,
 	IB_UVERBS_METHOD_IMPORT_QUERY_SRQ,
-	IB_UVERBS_METHOD_IMPORT_QUERY_MR
+	IB_UVERBS_METHOD_IMPORT_QUERY_MR,
+	IB_UVERBS_METHOD_IMPORT_MODIFY_SRQ
 };
 
 /**
@@ -178,7 +180,7 @@ enum ib_uverbs_share_kind {
  * @IB_UVERBS_SHARE_READ: QUERY_QP, QUERY_CQ, QUERY_SRQ, QUERY_MR, QUERY_SLOT;
  *	opens no ring, also not for reading: the data of inline sends is in it
  * @IB_UVERBS_SHARE_MODIFY: MODIFY_QP without an address vector, between
- *	states that the QP was in before (to SQD, RTS and ERR)
+ *	states that the QP was in before (to SQD, RTS and ERR); MODIFY_SRQ
  * @IB_UVERBS_SHARE_MANAGE: every MODIFY_QP
  * @IB_UVERBS_SHARE_REGISTER: use the memory behind an MR grant for a region
  *	of one's own; register memory on an imported PD
@@ -684,6 +686,22 @@ enum uverbs_attrs_import_query_srq {
 enum uverbs_attrs_import_query_mr {
 	IB_UVERBS_ATTR_IMPORT_QUERY_MR_HANDLE,
 	IB_UVERBS_ATTR_IMPORT_QUERY_MR_RESP
+};
+
+/**
+ * enum uverbs_attrs_import_modify_srq - attributes of IMPORT_MODIFY_SRQ
+ * @IB_UVERBS_ATTR_IMPORT_MODIFY_SRQ_HANDLE: import of an SRQ with the right
+ *	MODIFY
+ * @IB_UVERBS_ATTR_IMPORT_MODIFY_SRQ_LIMIT: u32, the limit event comes once,
+ *	when fewer requests than that are left; 0: never. EINVAL beyond what
+ *	the SRQ takes.
+ *
+ * The event goes to the exporter's asynchronous channel. The size of an SRQ
+ * that is shared cannot be changed: others have its ring mapped.
+ */
+enum uverbs_attrs_import_modify_srq {
+	IB_UVERBS_ATTR_IMPORT_MODIFY_SRQ_HANDLE,
+	IB_UVERBS_ATTR_IMPORT_MODIFY_SRQ_LIMIT
 };
 
 #endif /* IB_UVERBS_SHARE_H */
