@@ -27,6 +27,8 @@
 	 BIT(IBV_EVENT_QP_ACCESS_ERR) | BIT(IBV_EVENT_COMM_EST) | \
 	 BIT(IBV_EVENT_SQ_DRAINED) | BIT(IBV_EVENT_PATH_MIG) |    \
 	 BIT(IBV_EVENT_PATH_MIG_ERR) | BIT(IBV_EVENT_QP_LAST_WQE_REACHED))
+#define SRQ_TYPES \
+	(BIT(IBV_EVENT_SRQ_ERR) | BIT(IBV_EVENT_SRQ_LIMIT_REACHED))
 #define DEVICE_TYPES                                                \
 	(BIT(IBV_EVENT_DEVICE_FATAL) | BIT(IBV_EVENT_PORT_ACTIVE) | \
 	 BIT(IBV_EVENT_PORT_ERR) | BIT(IBV_EVENT_LID_CHANGE) |      \
@@ -77,6 +79,23 @@ static int mark_qp(const struct share_control *control, uint32_t cookie,
 	return ENOENT;
 }
 
+static int mark_srq(const struct share_control *control, uint32_t cookie,
+		    uint32_t bit)
+{
+	struct share_srq_view srq;
+	uint32_t i, slot;
+
+	for (i = 0; i < SHARE_MAX_SRQS; i++) {
+		if (share_control_srq(control, i, &srq) ||
+		    srq.attr.cookie != cookie)
+			continue;
+		for (slot = 0; slot < SHARE_MAX_SLOTS; slot++)
+			set(&srq.body->events[slot], bit);
+		return 0;
+	}
+	return ENOENT;
+}
+
 static void mark_device(const struct share_control *control, uint32_t port,
 			uint32_t bit)
 {
@@ -98,6 +117,8 @@ static int mark(const struct share_control *control, uint32_t element,
 		return mark_cq(control, element, bit);
 	if (bit & QP_TYPES)
 		return mark_qp(control, element, bit);
+	if (bit & SRQ_TYPES)
+		return mark_srq(control, element, bit);
 	if (!(bit & DEVICE_TYPES))
 		return ENOENT;
 	mark_device(control, element, bit);

@@ -93,6 +93,22 @@ static int take_qp(struct share_object *obj, struct ibv_async_event *event)
 	return 1;
 }
 
+static int take_srq(struct share_object *obj, struct ibv_async_event *event)
+{
+	struct share_srq *srq = share_container_of(obj, struct share_srq, obj);
+	int type = share_async_take(
+		&srq->path.view.body->events[obj->ctx->slot]);
+
+	if (type < 0)
+		return 0;
+	event->event_type = (enum ibv_event_type)type;
+	event->element.srq = &srq->ibv;
+	pthread_mutex_lock(&srq->ibv.mutex);
+	srq->async_events++;
+	pthread_mutex_unlock(&srq->ibv.mutex);
+	return 1;
+}
+
 static int take(struct ibv_share_context *ctx, struct ibv_async_event *event)
 {
 	struct share_object *obj;
@@ -101,6 +117,8 @@ static int take(struct ibv_share_context *ctx, struct ibv_async_event *event)
 		if (obj->kind == IB_UVERBS_SHARE_CQ && take_cq(obj, event))
 			return 1;
 		if (obj->kind == IB_UVERBS_SHARE_QP && take_qp(obj, event))
+			return 1;
+		if (obj->kind == IB_UVERBS_SHARE_SRQ && take_srq(obj, event))
 			return 1;
 	}
 	return take_device(ctx, event);
@@ -162,10 +180,15 @@ void ibv_share_ack_async_event(struct ibv_async_event *event)
 {
 	struct ibv_cq *cq = event->element.cq;
 	struct ibv_qp *qp = event->element.qp;
+	struct ibv_srq *srq = event->element.srq;
 
 	switch (event->event_type) {
 	case IBV_EVENT_CQ_ERR:
 		ack(&cq->mutex, &cq->async_events_completed);
+		break;
+	case IBV_EVENT_SRQ_ERR:
+	case IBV_EVENT_SRQ_LIMIT_REACHED:
+		ack(&srq->mutex, &srq->events_completed);
 		break;
 	case IBV_EVENT_QP_FATAL:
 	case IBV_EVENT_QP_REQ_ERR:
@@ -192,5 +215,18 @@ int share_qp_acked(struct share_qp *qp)
 	if (acked)
 		return 0;
 	return share_error(EBUSY, "events of this QP are not acknowledged:"
+				  " ibv_share_ack_async_event()");
+}
+
+int share_srq_acked(struct share_srq *srq)
+{
+	int acked;
+
+	pthread_mutex_lock(&srq->ibv.mutex);
+	acked = srq->ibv.events_completed >= srq->async_events;
+	pthread_mutex_unlock(&srq->ibv.mutex);
+	if (acked)
+		return 0;
+	return share_error(EBUSY, "events of this SRQ are not acknowledged:"
 				  " ibv_share_ack_async_event()");
 }

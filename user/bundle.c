@@ -168,14 +168,21 @@ static int ref_ok(const struct share_bundle *bundle, uint32_t self,
 	return ref < self && bundle->objects[ref].kind == kind;
 }
 
+/* Has it an entry in the control segment? */
+static int has_index(const struct share_bundle_object *o)
+{
+	return o->kind == IB_UVERBS_SHARE_CQ || o->kind == IB_UVERBS_SHARE_QP ||
+	       o->kind == IB_UVERBS_SHARE_SRQ;
+}
+
 /* Fields that an object of this kind does not have are zero. */
 static int fields_ok(const struct share_bundle *bundle,
 		     const struct share_bundle_object *o)
 {
-	if (o->reserved2[0] || o->reserved2[1] || o->reserved2[2])
+	if (o->reserved1 || o->reserved2[0] || o->reserved2[1] ||
+	    (o->srq && o->kind != IB_UVERBS_SHARE_QP))
 		return 0;
-	if (o->index && o->kind != IB_UVERBS_SHARE_CQ &&
-	    o->kind != IB_UVERBS_SHARE_QP)
+	if (o->index && !has_index(o))
 		return 0;
 	if (o->kind == SHARE_BUNDLE_USER)
 		return o->offset <= bundle->data_bytes &&
@@ -183,23 +190,27 @@ static int fields_ok(const struct share_bundle *bundle,
 	return !o->length && (!o->offset || o->kind == IB_UVERBS_SHARE_MR);
 }
 
+/* Is it an earlier object of that kind if @wanted, else none? */
+static int has_ref(const struct share_bundle *bundle, uint32_t self,
+		   uint32_t ref, uint32_t kind, int wanted)
+{
+	return wanted ? ref_ok(bundle, self, ref, kind) : ref == SHARE_BUNDLE_NONE;
+}
+
 static int refs_ok(const struct share_bundle *bundle, uint32_t self)
 {
 	const struct share_bundle_object *o = &bundle->objects[self];
 	const int qp = o->kind == IB_UVERBS_SHARE_QP;
+	const int srq = o->kind == IB_UVERBS_SHARE_SRQ;
 	const int mr = o->kind == IB_UVERBS_SHARE_MR;
 
-	if (qp || mr) {
-		if (!ref_ok(bundle, self, o->pd, IB_UVERBS_SHARE_PD))
-			return 0;
-	} else if (o->pd != SHARE_BUNDLE_NONE) {
-		return 0;
-	}
-	if (!qp)
-		return o->send_cq == SHARE_BUNDLE_NONE &&
-		       o->recv_cq == SHARE_BUNDLE_NONE;
-	return ref_ok(bundle, self, o->send_cq, IB_UVERBS_SHARE_CQ) &&
-	       ref_ok(bundle, self, o->recv_cq, IB_UVERBS_SHARE_CQ);
+	return has_ref(bundle, self, o->pd, IB_UVERBS_SHARE_PD,
+		       qp || srq || mr) &&
+	       has_ref(bundle, self, o->send_cq, IB_UVERBS_SHARE_CQ, qp) &&
+	       has_ref(bundle, self, o->recv_cq, IB_UVERBS_SHARE_CQ,
+		       qp || srq) &&
+	       (!o->srq ||
+		ref_ok(bundle, self, o->srq - 1, IB_UVERBS_SHARE_SRQ));
 }
 
 static int name_ok(const struct share_bundle *bundle, uint32_t self)
@@ -220,13 +231,13 @@ static int name_ok(const struct share_bundle *bundle, uint32_t self)
 	return 1;
 }
 
-/* The two tables of the control segment have each entry once. */
+/* The tables of the control segment have each entry once. */
 static int index_ok(const struct share_bundle *bundle, uint32_t self)
 {
 	const struct share_bundle_object *o = &bundle->objects[self];
 	uint32_t i;
 
-	if (o->kind != IB_UVERBS_SHARE_CQ && o->kind != IB_UVERBS_SHARE_QP)
+	if (!has_index(o))
 		return 1;
 	for (i = 0; i < self; i++)
 		if (bundle->objects[i].kind == o->kind &&
@@ -267,8 +278,8 @@ static int claim_fds(const struct share_bundle_object *o, uint8_t *use,
 static int kind_ok(uint32_t kind)
 {
 	return kind == IB_UVERBS_SHARE_PD || kind == IB_UVERBS_SHARE_CQ ||
-	       kind == IB_UVERBS_SHARE_QP || kind == IB_UVERBS_SHARE_MR ||
-	       kind == SHARE_BUNDLE_USER;
+	       kind == IB_UVERBS_SHARE_QP || kind == IB_UVERBS_SHARE_SRQ ||
+	       kind == IB_UVERBS_SHARE_MR || kind == SHARE_BUNDLE_USER;
 }
 
 int share_bundle_parse(struct share_bundle *bundle, const void *buf,

@@ -32,19 +32,21 @@ enum share_bundle_fd {
 
 /*
  * struct share_bundle_object - one object, as it travels
- * @kind: PD, CQ, QP or MR of enum ib_uverbs_share_kind, or SHARE_BUNDLE_USER
- * @index: CQ, QP: its entry in the control segment
+ * @kind: PD, CQ, QP, SRQ or MR of enum ib_uverbs_share_kind, or SHARE_BUNDLE_USER
+ * @index: CQ, QP, SRQ: its entry in the control segment
  * @grant: which file descriptor is its grant; user object: its file
  *	descriptor, or NONE
  * @extra: CQ: that of the completion channel, also of several CQs; MR: that of
  *	the file behind it; or NONE
- * @pd: QP, MR: which object is its PD; an earlier one, like the next two
+ * @pd: QP, SRQ, MR: which object is its PD; an earlier one, like the next two
  * @send_cq: QP
- * @recv_cq: QP
+ * @recv_cq: QP, SRQ
  * @length: user object: bytes of data
  * @offset: MR: where it starts in its file; user object: where its data starts
  *	in those of the bundle
  * @name: zero-padded
+ * @srq: QP: which object is its SRQ, an earlier one, + 1; 0: none
+ * @reserved1: zero
  * @reserved2: zero
  */
 struct share_bundle_object {
@@ -58,7 +60,9 @@ struct share_bundle_object {
 	uint32_t length;
 	uint64_t offset;
 	char name[IBV_SHARE_NAME_MAX];
-	uint64_t reserved2[3];
+	uint32_t srq;
+	uint32_t reserved1;
+	uint64_t reserved2[2];
 };
 
 struct share_bundle {

@@ -341,6 +341,7 @@ void share_context_close(struct ibv_share_context *ctx)
 
 	list_del(ctx);
 	free_all(ctx, IB_UVERBS_SHARE_QP, share_qp_free);
+	free_all(ctx, IB_UVERBS_SHARE_SRQ, share_srq_free);
 	free_all(ctx, IB_UVERBS_SHARE_CQ, share_cq_free);
 	free_all(ctx, IB_UVERBS_SHARE_MR, share_mr_free);
 	free_all(ctx, IB_UVERBS_SHARE_PD, share_pd_free);

@@ -16,7 +16,8 @@
 #define SLOTS_OFFSET sizeof(struct share_control_header)
 #define CQS_OFFSET (SLOTS_OFFSET + SHARE_MAX_SLOTS * sizeof(struct share_slot))
 #define QPS_OFFSET (CQS_OFFSET + SHARE_MAX_CQS * sizeof(struct share_entry))
-#define HEAP_OFFSET (QPS_OFFSET + SHARE_MAX_QPS * sizeof(struct share_entry))
+#define SRQS_OFFSET (QPS_OFFSET + SHARE_MAX_QPS * sizeof(struct share_entry))
+#define HEAP_OFFSET (SRQS_OFFSET + SHARE_MAX_SRQS * sizeof(struct share_entry))
 
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 
@@ -31,6 +32,7 @@ static void fill_header(struct share_control_header *header, uint64_t bytes)
 	header->num_slots = SHARE_MAX_SLOTS;
 	header->num_cqs = SHARE_MAX_CQS;
 	header->num_qps = SHARE_MAX_QPS;
+	header->num_srqs = SHARE_MAX_SRQS;
 	header->slots_offset = SLOTS_OFFSET;
 	header->cqs_offset = CQS_OFFSET;
 	header->qps_offset = QPS_OFFSET;
@@ -159,6 +161,11 @@ struct share_entry *share_control_qps(const struct share_control *control)
 	return (struct share_entry *)(void *)(control->base + QPS_OFFSET);
 }
 
+struct share_entry *share_control_srqs(const struct share_control *control)
+{
+	return (struct share_entry *)(void *)(control->base + SRQS_OFFSET);
+}
+
 uint64_t share_control_heap_offset(void)
 {
 	return HEAP_OFFSET;
@@ -197,6 +204,12 @@ uint32_t share_control_used_qps(const struct share_control *control)
 {
 	return at_most(share_load(&share_control_header(control)->used_qps),
 		       SHARE_MAX_QPS);
+}
+
+uint32_t share_control_used_srqs(const struct share_control *control)
+{
+	return at_most(share_load(&share_control_header(control)->used_srqs),
+		       SHARE_MAX_SRQS);
 }
 
 void share_copy_in(void *dst, const void *shared, size_t bytes)

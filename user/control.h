@@ -54,6 +54,7 @@ struct share_cq_attr {
  * @max_inline: what the provider really has room for
  * @send_cq, @recv_cq: index of share_control_add_cq()
  * @cookie: of share_control_new_cookie()
+ * @srq: index of share_control_add_srq() + 1; 0: none
  */
 struct share_qp_attr {
 	uint32_t qp_num;
@@ -66,6 +67,21 @@ struct share_qp_attr {
 	uint32_t sq_sig_all;
 	uint32_t send_cq;
 	uint32_t recv_cq;
+	uint32_t cookie;
+	uint32_t srq;
+};
+
+/*
+ * struct share_srq_attr - parameters of an SRQ
+ * @entries: share_ring.mask + 1
+ * @max_sge: of a request
+ * @cq: index of share_control_add_cq(); its QPs have no other for receives
+ * @cookie: of share_control_new_cookie()
+ */
+struct share_srq_attr {
+	uint32_t entries;
+	uint32_t max_sge;
+	uint32_t cq;
 	uint32_t cookie;
 };
 
@@ -88,6 +104,15 @@ struct share_qp_view {
 	uint32_t index;
 	uint32_t generation;
 	struct share_qp_attr attr;
+};
+
+struct share_srq_view {
+	struct share_srq_body *body;
+	struct share_shadow *shadow;
+	uint32_t index;
+	uint32_t generation;
+	uint32_t places;
+	struct share_srq_attr attr;
 };
 
 /*
@@ -122,8 +147,8 @@ void share_control_set_heirs(struct share_control *control,
 
 /*
  * The exporter only. ENOSPC: directory or heap is full. A QP starts in RESET.
- * share_control_del_cq() answers EBUSY while a QP uses it. To delete a QP see
- * share_qp_path_delete() in post.h.
+ * share_control_del_cq() answers EBUSY while a QP or SRQ uses it. To delete a
+ * QP see share_qp_path_delete() in post.h, an SRQ share_srq_path_delete().
  */
 int share_control_add_cq(struct share_control *control,
 			 const struct share_cq_attr *attr, uint32_t *index);
@@ -132,6 +157,11 @@ int share_control_add_qp(struct share_control *control,
 			 const struct share_qp_attr *attr, uint32_t *index);
 int share_control_del_qp(struct share_control *control, uint32_t index,
 			 int reusable);
+
+int share_control_add_srq(struct share_control *control,
+			  const struct share_srq_attr *attr, uint32_t *index);
+int share_control_del_srq(struct share_control *control, uint32_t index,
+			  int reusable);
 
 /* What the kernel is to call an object in its events; before it is made. */
 uint32_t share_control_new_cookie(const struct share_control *control);
@@ -142,11 +172,19 @@ int share_control_cq(const struct share_control *control, uint32_t index,
 int share_control_qp(const struct share_control *control, uint32_t index,
 		     struct share_qp_view *view);
 
+/* The QP of that number; ENOENT. */
+int share_control_find_qp(const struct share_control *control, uint32_t qp_num,
+			  struct share_qp_view *view);
+int share_control_srq(const struct share_control *control, uint32_t index,
+		      struct share_srq_view *view);
+
 /* Is what the view was made from still there? ENOLINK if not. */
 int share_control_cq_live(const struct share_control *control,
 			  const struct share_cq_view *view);
 int share_control_qp_live(const struct share_control *control,
 			  const struct share_qp_view *view);
+int share_control_srq_live(const struct share_control *control,
+			   const struct share_srq_view *view);
 /* Is its entry free, or somebody else's by now? */
 int share_control_qp_deleted(const struct share_control *control,
 			     const struct share_qp_view *view);

@@ -4,10 +4,10 @@
  *
  * The control segment: an ABI between all processes of a shared context.
  *
- *   header | slots[] | directory of CQs[] | directory of QPs[] | heap
+ *   header | slots[] | directories of CQs[], QPs[], SRQs[] | heap
  *
- * The heap holds a share_cq_body or share_qp_body for each directory entry
- * that was ever used. Only fixed-width types, the same on 32 and 64 bit. Words
+ * The heap holds a share_cq_body, share_qp_body or share_srq_body for each
+ * directory entry that was ever used. Only fixed-width types, the same on 32 and 64 bit. Words
  * with different writers are in different lines of 64 bytes. Words are read
  * and written as atomics of 32 bits; 64 bits are two of them.
  *
@@ -33,6 +33,7 @@
 #define SHARE_MAX_HEIRS 16u
 #define SHARE_MAX_CQS 256u
 #define SHARE_MAX_QPS 1024u
+#define SHARE_MAX_SRQS 256u
 #define SHARE_MAX_ENTRIES (1u << 20) /* of one ring */
 
 #define SHARE_ALIGNED __attribute__((aligned(64)))
@@ -40,10 +41,11 @@
 /*
  * struct share_control_header
  * @bytes: of the whole segment
- * @next_cookie: of the next CQ or QP, see share_entry.cookie
+ * @qps_offset: the directory of SRQs follows that of QPs
+ * @next_cookie: of the next object, see share_entry.cookie
  * @heap_next: offset of the first byte that was never given out; guarded by
  *	@directory_lock
- * @used_cqs, @used_qps: of the directory, that were ever used
+ * @used_cqs, @used_qps, @used_srqs: of the directory, that were ever used
  * @heirs: who gets the completions of dead processes: the first that is alive.
  *	share_owner_word() of each; 0: none
  * @async_lock: who reads asynchronous events of the device
@@ -61,7 +63,7 @@ struct share_control_header {
 	uint32_t num_slots;
 	uint32_t num_cqs;
 	uint32_t num_qps;
-	uint32_t reserved0;
+	uint32_t num_srqs;
 	uint64_t slots_offset;
 	uint64_t cqs_offset;
 	uint64_t qps_offset;
@@ -72,6 +74,7 @@ struct share_control_header {
 	uint64_t heap_next;
 	uint32_t used_cqs;
 	uint32_t used_qps;
+	uint32_t used_srqs;
 
 	uint32_t heirs[SHARE_MAX_HEIRS] SHARE_ALIGNED;
 
@@ -118,7 +121,7 @@ enum share_entry_state {
 #define SHARE_CQ_ANY (1u << 0) /* whoever polls gets a completion */
 
 /*
- * struct share_entry - directory entry of a CQ or QP; written by the exporter
+ * struct share_entry - directory entry of an object; written by the exporter
  * @state: enum share_entry_state; stored last, with release, and loaded
  *	first, with acquire
  * @generation: how often it was given away, never 0 when live
@@ -127,9 +130,12 @@ enum share_entry_state {
  * @capacity: CQ: completions that the ring holds: its credits
  * @mailbox_entries: CQ: of each mailbox, a power of two above @capacity
  * @sq_entries, @rq_entries: QP: entries of ring and shadow table, powers of
- *	two; a ring holds one less. 0 for @rq_entries: no receive queue.
+ *	two; a ring holds one less. 0 for @rq_entries: no receive queue. SRQ:
+ *	@sq_entries of the shadow table, @rq_entries of the ring
+ * @recv_cq: of an SRQ, too: all its QPs have this one
  * @cookie: what events of the device call it; never twice, never 0
  * @flags: CQ: SHARE_CQ_ANY
+ * @srq: QP: index of its SRQ + 1; 0: none
  */
 struct share_entry {
 	uint32_t state SHARE_ALIGNED;
@@ -151,7 +157,8 @@ struct share_entry {
 	uint32_t sq_sig_all;
 	uint32_t cookie;
 	uint32_t flags;
-	uint32_t reserved[10];
+	uint32_t srq;
+	uint32_t reserved[9];
 };
 
 /*

@@ -17,23 +17,6 @@ struct share_cq *share_cq_of(struct ibv_cq *cq)
 	return share_container_of(cq, struct share_cq, ibv);
 }
 
-/*
- * ibv_resize_cq() of a provider takes a lock of its own behind the ibv_cq
- * before it fails for want of a file descriptor. Where that is only the
- * provider knows: every word there is an unlocked lock.
- */
-static void unlock_tail(struct share_cq *cq)
-{
-	const size_t first = sizeof(struct ibv_cq_ex) / sizeof(cq->words[0]);
-	pthread_spinlock_t unlocked;
-	size_t i;
-
-	pthread_spin_init(&unlocked, PTHREAD_PROCESS_PRIVATE);
-	for (i = first; i < sizeof(cq->words) / sizeof(cq->words[0]); i++)
-		cq->words[i] = unlocked;
-	pthread_spin_destroy(&unlocked);
-}
-
 static struct share_cq *share_cq_new(struct ibv_share_context *ctx)
 {
 	struct share_cq *cq = calloc(1, sizeof(*cq));
@@ -46,7 +29,8 @@ static struct share_cq *share_cq_new(struct ibv_share_context *ctx)
 	pthread_mutex_init(&cq->ibv.mutex, NULL);
 	pthread_cond_init(&cq->ibv.cond, NULL);
 	pthread_mutex_init(&cq->polling, NULL);
-	unlock_tail(cq);
+	share_unlock_tail(cq->words, sizeof(struct ibv_cq_ex),
+			  sizeof(cq->words));
 	cq->handle = SHARE_NO_HANDLE;
 	share_object_init(&cq->obj, ctx, IB_UVERBS_SHARE_CQ);
 	return cq;

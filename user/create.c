@@ -91,6 +91,9 @@ static void fill_qp(struct share_cmd *cmd, const struct share_new_qp *qp,
 			 qp->send_cq);
 	share_cmd_object(cmd, UVERBS_ATTR_CREATE_QP_RECV_CQ_HANDLE,
 			 qp->recv_cq);
+	if (qp->srq != SHARE_NO_SRQ)
+		share_cmd_object(cmd, UVERBS_ATTR_CREATE_QP_SRQ_HANDLE,
+				 qp->srq);
 	share_cmd_u64(cmd, UVERBS_ATTR_CREATE_QP_USER_HANDLE, qp->cookie);
 	share_cmd_in(cmd, UVERBS_ATTR_CREATE_QP_CAP, cap, sizeof(*cap));
 	/* the kernel's numbers are those of libibverbs */
@@ -134,6 +137,38 @@ int share_create_qp(const struct share_file *file, struct share_new_qp *qp)
 	return 0;
 }
 
+int share_create_srq(const struct share_file *file, struct share_new_srq *srq)
+{
+	struct rxe_create_srq_resp resp = { .srq_num = 0 };
+	struct share_cmd cmd;
+	int ret = rings_check(file);
+
+	if (ret)
+		return ret;
+	srq->ring = (struct share_map){ NULL, 0 };
+	share_cmd_init(&cmd, UVERBS_OBJECT_SRQ, UVERBS_METHOD_SRQ_CREATE);
+	share_cmd_object(&cmd, UVERBS_ATTR_CREATE_SRQ_HANDLE, 0);
+	share_cmd_object(&cmd, UVERBS_ATTR_CREATE_SRQ_PD_HANDLE, srq->pd);
+	share_cmd_u64(&cmd, UVERBS_ATTR_CREATE_SRQ_TYPE, IBV_SRQT_BASIC);
+	share_cmd_u64(&cmd, UVERBS_ATTR_CREATE_SRQ_USER_HANDLE, srq->cookie);
+	share_cmd_u32(&cmd, UVERBS_ATTR_CREATE_SRQ_MAX_WR, srq->attr.max_wr);
+	share_cmd_u32(&cmd, UVERBS_ATTR_CREATE_SRQ_MAX_SGE, srq->attr.max_sge);
+	share_cmd_u32(&cmd, UVERBS_ATTR_CREATE_SRQ_LIMIT, srq->attr.srq_limit);
+	share_cmd_out(&cmd, UVERBS_ATTR_CREATE_SRQ_RESP_MAX_WR,
+		      &srq->attr.max_wr, sizeof(srq->attr.max_wr));
+	share_cmd_out(&cmd, UVERBS_ATTR_CREATE_SRQ_RESP_MAX_SGE,
+		      &srq->attr.max_sge, sizeof(srq->attr.max_sge));
+	share_cmd_out(&cmd, UVERBS_ATTR_UHW_OUT, &resp, sizeof(resp));
+	ret = share_cmd_run(file, &cmd);
+	if (ret)
+		return share_error_ioctl(ret, "making an SRQ");
+	srq->handle = share_cmd_handle(&cmd);
+	ret = map(file, &resp.mi, &srq->ring);
+	if (ret)
+		share_destroy_srq(file, srq->handle);
+	return ret;
+}
+
 int share_destroy_cq(const struct share_file *file, uint32_t handle)
 {
 	struct ib_uverbs_destroy_cq_resp resp;
@@ -157,5 +192,16 @@ int share_destroy_qp(const struct share_file *file, uint32_t handle)
 	share_cmd_init(&cmd, UVERBS_OBJECT_QP, UVERBS_METHOD_QP_DESTROY);
 	share_cmd_object(&cmd, UVERBS_ATTR_DESTROY_QP_HANDLE, handle);
 	share_cmd_out(&cmd, UVERBS_ATTR_DESTROY_QP_RESP, &resp, sizeof(resp));
+	return share_cmd_run(file, &cmd);
+}
+
+int share_destroy_srq(const struct share_file *file, uint32_t handle)
+{
+	struct ib_uverbs_destroy_srq_resp resp;
+	struct share_cmd cmd;
+
+	share_cmd_init(&cmd, UVERBS_OBJECT_SRQ, UVERBS_METHOD_SRQ_DESTROY);
+	share_cmd_object(&cmd, UVERBS_ATTR_DESTROY_SRQ_HANDLE, handle);
+	share_cmd_out(&cmd, UVERBS_ATTR_DESTROY_SRQ_RESP, &resp, sizeof(resp));
 	return share_cmd_run(file, &cmd);
 }

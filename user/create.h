@@ -43,6 +43,7 @@ struct share_new_cq {
  * @recv_cq: of the receive side
  * @type: RC, UC or UD
  * @cap: wanted, then what it has
+ * @srq: handle, or SHARE_NO_SRQ
  * @cookie: of its events
  * @handle: result, like all that follow
  * @qp_num: its number
@@ -55,6 +56,7 @@ struct share_new_qp {
 	uint32_t recv_cq;
 	enum ibv_qp_type type;
 	struct ibv_qp_cap cap;
+	uint32_t srq;
 	uint32_t cookie;
 	uint32_t handle;
 	uint32_t qp_num;
@@ -62,13 +64,33 @@ struct share_new_qp {
 	struct share_map rq;
 };
 
+#define SHARE_NO_SRQ 0xffffffffU
+
+/*
+ * struct share_new_srq - an SRQ in the making
+ * @pd: handle
+ * @attr: wanted, then what it has
+ * @cookie: of its events
+ * @handle: result
+ * @ring: result
+ */
+struct share_new_srq {
+	uint32_t pd;
+	struct ibv_srq_attr attr;
+	uint32_t cookie;
+	uint32_t handle;
+	struct share_map ring;
+};
+
 /* 0 or a positive errno value with a message; on error nothing is left. */
 int share_create_cq(const struct share_file *file, struct share_new_cq *cq);
 int share_create_qp(const struct share_file *file, struct share_new_qp *qp);
+int share_create_srq(const struct share_file *file, struct share_new_srq *srq);
 
 /* 0 or a positive errno value without a message */
 int share_destroy_cq(const struct share_file *file, uint32_t handle);
 int share_destroy_qp(const struct share_file *file, uint32_t handle);
+int share_destroy_srq(const struct share_file *file, uint32_t handle);
 
 void share_unmap(struct share_map *map);
 

@@ -30,22 +30,12 @@ static uint64_t qp_bytes(const struct share_entry *e)
 		       sizeof(struct share_shadow);
 }
 
-static int check_place(const struct share_control *control,
-		       const struct share_entry *e)
-{
-	if (e->offset < share_control_heap_offset() ||
-	    e->offset % SHARE_LINE || e->offset > control->bytes ||
-	    e->bytes > control->bytes - e->offset)
-		return EBADMSG;
-	return 0;
-}
-
 /*
  * The state is loaded first and again last: a copy of an entry that is given
  * away meanwhile is not taken for the new object.
  */
-static int load_entry(const struct share_control *control,
-		      const struct share_entry *shared, struct share_entry *e)
+int share_directory_load(const struct share_control *control,
+			 const struct share_entry *shared, struct share_entry *e)
 {
 	if (share_load_acquire(&shared->state) != SHARE_ENTRY_LIVE)
 		return ENOENT;
@@ -54,7 +44,7 @@ static int load_entry(const struct share_control *control,
 	if (share_load(&shared->state) != SHARE_ENTRY_LIVE ||
 	    share_load(&shared->generation) != e->generation)
 		return ENOENT;
-	return check_place(control, e);
+	return share_directory_check_place(control, e);
 }
 
 int share_control_cq(const struct share_control *control, uint32_t index,
@@ -65,7 +55,7 @@ int share_control_cq(const struct share_control *control, uint32_t index,
 
 	if (index >= SHARE_MAX_CQS)
 		return ENOENT;
-	ret = load_entry(control, &share_control_cqs(control)[index], &e);
+	ret = share_directory_load(control, &share_control_cqs(control)[index], &e);
 	if (ret)
 		return ret;
 	if (!e.capacity || e.capacity >= SHARE_MAX_ENTRIES ||
@@ -94,7 +84,8 @@ static int qp_is_sane(const struct share_entry *e)
 		 e->rq_entries <= SHARE_MAX_ENTRIES)) &&
 	       (e->qp_type == IBV_QPT_RC || e->qp_type == IBV_QPT_UC ||
 		e->qp_type == IBV_QPT_UD) &&
-	       e->send_cq < SHARE_MAX_CQS && e->recv_cq < SHARE_MAX_CQS;
+	       e->send_cq < SHARE_MAX_CQS && e->recv_cq < SHARE_MAX_CQS &&
+	       e->srq <= SHARE_MAX_SRQS && !(e->srq && e->rq_entries);
 }
 
 static void copy_attr(struct share_qp_attr *attr, const struct share_entry *e)
@@ -110,6 +101,7 @@ static void copy_attr(struct share_qp_attr *attr, const struct share_entry *e)
 	attr->send_cq = e->send_cq;
 	attr->recv_cq = e->recv_cq;
 	attr->cookie = e->cookie;
+	attr->srq = e->srq;
 }
 
 int share_control_qp(const struct share_control *control, uint32_t index,
@@ -120,7 +112,7 @@ int share_control_qp(const struct share_control *control, uint32_t index,
 
 	if (index >= SHARE_MAX_QPS)
 		return ENOENT;
-	ret = load_entry(control, &share_control_qps(control)[index], &e);
+	ret = share_directory_load(control, &share_control_qps(control)[index], &e);
 	if (ret)
 		return ret;
 	if (!qp_is_sane(&e) || qp_bytes(&e) > e.bytes)
@@ -134,7 +126,19 @@ int share_control_qp(const struct share_control *control, uint32_t index,
 	return 0;
 }
 
-static int entry_live(const struct share_entry *shared, uint32_t generation)
+int share_control_find_qp(const struct share_control *control, uint32_t qp_num,
+			  struct share_qp_view *view)
+{
+	uint32_t i;
+
+	for (i = 0; i < share_control_used_qps(control); i++)
+		if (!share_control_qp(control, i, view) &&
+		    view->attr.qp_num == qp_num)
+			return 0;
+	return ENOENT;
+}
+
+int share_directory_live(const struct share_entry *shared, uint32_t generation)
 {
 	return share_load_acquire(&shared->state) == SHARE_ENTRY_LIVE &&
 			       share_load(&shared->generation) == generation
@@ -145,15 +149,15 @@ static int entry_live(const struct share_entry *shared, uint32_t generation)
 int share_control_cq_live(const struct share_control *control,
 			  const struct share_cq_view *view)
 {
-	return entry_live(&share_control_cqs(control)[view->index],
-			  view->generation);
+	return share_directory_live(&share_control_cqs(control)[view->index],
+				    view->generation);
 }
 
 int share_control_qp_live(const struct share_control *control,
 			  const struct share_qp_view *view)
 {
-	return entry_live(&share_control_qps(control)[view->index],
-			  view->generation);
+	return share_directory_live(&share_control_qps(control)[view->index],
+				    view->generation);
 }
 
 int share_control_qp_deleted(const struct share_control *control,
@@ -164,103 +168,6 @@ int share_control_qp_deleted(const struct share_control *control,
 
 	return share_load_acquire(&entry->state) == SHARE_ENTRY_FREE ||
 	       share_load(&entry->generation) != view->generation;
-}
-
-static uint64_t round_up(uint64_t n)
-{
-	return (n + SHARE_LINE - 1) / SHARE_LINE * SHARE_LINE;
-}
-
-/* The free entry with the smallest body that is large enough, or @count. */
-static uint32_t find_used(const struct share_entry *table, uint32_t count,
-			  uint64_t bytes, struct share_entry *place)
-{
-	struct share_entry e;
-	uint32_t i, best = count;
-
-	for (i = 0; i < count; i++) {
-		share_copy_in(&e, &table[i], sizeof(e));
-		if (e.state != SHARE_ENTRY_FREE || e.bytes < bytes ||
-		    (best < count && e.bytes >= place->bytes))
-			continue;
-		best = i;
-		*place = e;
-	}
-	return best;
-}
-
-/* One that never had a body gets one from the heap, and keeps it. */
-static uint32_t find_fresh(struct share_control *control,
-			   const struct share_entry *table, uint32_t count,
-			   uint64_t bytes, struct share_entry *place)
-{
-	struct share_control_header *header = share_control_header(control);
-	uint32_t i;
-
-	for (i = 0; i < count; i++) {
-		share_copy_in(place, &table[i], sizeof(*place));
-		if (place->state == SHARE_ENTRY_FREE && !place->bytes)
-			break;
-	}
-	share_copy_in(&place->offset, &header->heap_next, sizeof(uint64_t));
-	place->bytes = round_up(bytes);
-	if (i == count || check_place(control, place))
-		return count;
-	bytes = place->offset + place->bytes;
-	share_copy_out(&header->heap_next, &bytes, sizeof(uint64_t));
-	return i;
-}
-
-/*
- * A body stays with its index for ever: that is why a cookie of a former
- * object of the same index can be told by its epoch.
- */
-static int find_place(struct share_control *control,
-		      const struct share_entry *table, uint32_t count,
-		      uint64_t bytes, struct share_entry *e, uint32_t *index)
-{
-	struct share_entry place = { .state = SHARE_ENTRY_FREE };
-	uint32_t i;
-
-	i = find_used(table, count, bytes, &place);
-	if (i == count)
-		i = find_fresh(control, table, count, bytes, &place);
-	if (i == count)
-		return ENOSPC;
-	if (check_place(control, &place))
-		return EBADMSG;
-	e->offset = place.offset;
-	e->bytes = place.bytes;
-	e->generation = place.generation + 1 ? place.generation + 1 : 1;
-	*index = i;
-	return 0;
-}
-
-static int lock_directory(struct share_control *control)
-{
-	int ret = share_lock(&share_control_header(control)->directory_lock,
-			     &control->me);
-
-	/* entries become live last, so there is nothing to repair */
-	return ret == EOWNERDEAD ? 0 : ret;
-}
-
-static void unlock_directory(struct share_control *control)
-{
-	share_unlock(&share_control_header(control)->directory_lock,
-		     &control->me);
-}
-
-static void publish_entry(struct share_entry *table, uint32_t index,
-			  uint32_t *used, struct share_entry *e)
-{
-	struct share_entry *shared = &table[index];
-
-	if (share_load(used) <= index)
-		share_store(used, index + 1);
-	e->state = SHARE_ENTRY_FREE;
-	share_copy_out(shared, e, sizeof(*e));
-	share_store_release(&shared->state, SHARE_ENTRY_LIVE);
 }
 
 int share_control_add_cq(struct share_control *control,
@@ -276,26 +183,32 @@ int share_control_add_cq(struct share_control *control,
 		return EINVAL;
 	for (e.mailbox_entries = 1; e.mailbox_entries <= attr->capacity;)
 		e.mailbox_entries *= 2;
-	ret = lock_directory(control);
+	ret = share_directory_lock(control);
 	if (ret)
 		return ret;
-	ret = find_place(control, table, SHARE_MAX_CQS, cq_bytes(&e), &e,
-			 index);
+	ret = share_directory_place(control, table, SHARE_MAX_CQS, cq_bytes(&e), &e,
+				    index);
 	if (!ret) {
 		share_clear(control->base + e.offset,
 			    sizeof(struct share_cq_body));
-		publish_entry(table, *index,
-			      &share_control_header(control)->used_cqs, &e);
+		share_directory_publish(table, *index,
+					&share_control_header(control)->used_cqs, &e);
 	}
-	unlock_directory(control);
+	share_directory_unlock(control);
 	return ret;
 }
 
 static int cq_is_used(const struct share_control *control, uint32_t index)
 {
 	const struct share_entry *qps = share_control_qps(control);
+	const struct share_entry *srqs = share_control_srqs(control);
 	uint32_t i;
 
+	for (i = 0; i < SHARE_MAX_SRQS; i++) {
+		if (share_load(&srqs[i].state) == SHARE_ENTRY_LIVE &&
+		    share_load(&srqs[i].recv_cq) == index)
+			return 1;
+	}
 	for (i = 0; i < SHARE_MAX_QPS; i++) {
 		if (share_load(&qps[i].state) == SHARE_ENTRY_LIVE &&
 		    (share_load(&qps[i].send_cq) == index ||
@@ -326,7 +239,7 @@ static void end_cq(struct share_control *control,
 int share_control_del_cq(struct share_control *control, uint32_t index)
 {
 	struct share_cq_view view;
-	int ret = lock_directory(control);
+	int ret = share_directory_lock(control);
 
 	if (ret)
 		return ret;
@@ -335,7 +248,7 @@ int share_control_del_cq(struct share_control *control, uint32_t index)
 		ret = EBUSY;
 	if (!ret)
 		end_cq(control, &view);
-	unlock_directory(control);
+	share_directory_unlock(control);
 	return ret;
 }
 
@@ -366,22 +279,23 @@ int share_control_add_qp(struct share_control *control,
 		.max_inline = attr->max_inline,
 		.sq_sig_all = attr->sq_sig_all,
 		.cookie = attr->cookie,
+		.srq = attr->srq,
 	};
 	int ret;
 
 	if (!qp_is_sane(&e))
 		return EINVAL;
-	ret = lock_directory(control);
+	ret = share_directory_lock(control);
 	if (ret)
 		return ret;
-	ret = find_place(control, table, SHARE_MAX_QPS, qp_bytes(&e), &e,
-			 index);
+	ret = share_directory_place(control, table, SHARE_MAX_QPS, qp_bytes(&e), &e,
+				    index);
 	if (!ret) {
 		clear_qp((void *)(control->base + e.offset), &control->me);
-		publish_entry(table, *index,
-			      &share_control_header(control)->used_qps, &e);
+		share_directory_publish(table, *index,
+					&share_control_header(control)->used_qps, &e);
 	}
-	unlock_directory(control);
+	share_directory_unlock(control);
 	return ret;
 }
 

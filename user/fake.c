@@ -27,6 +27,21 @@ struct share_fake {
 	struct ibv_share_context *ctx;
 };
 
+/*
+ * Where the provider has its lock, only it knows: every word behind what
+ * applications see is an unlocked one.
+ */
+void share_unlock_tail(int *words, size_t head, size_t bytes)
+{
+	pthread_spinlock_t unlocked;
+	size_t i;
+
+	pthread_spin_init(&unlocked, PTHREAD_PROCESS_PRIVATE);
+	for (i = head / sizeof(*words); i < bytes / sizeof(*words); i++)
+		words[i] = unlocked;
+	pthread_spin_destroy(&unlocked);
+}
+
 struct ibv_share_context *share_context_of(struct ibv_context *context)
 {
 	if (!context || context->ops.poll_cq != share_op_poll_cq)
@@ -62,6 +77,7 @@ struct ibv_context *share_fake_new(struct ibv_share_context *ctx)
 	fake->ibv.async_fd = -1;
 	fake->ibv.ops.post_send = share_op_post_send;
 	fake->ibv.ops.post_recv = share_op_post_recv;
+	fake->ibv.ops.post_srq_recv = share_op_post_srq_recv;
 	fake->ibv.ops.poll_cq = share_op_poll_cq;
 	fake->ibv.ops.req_notify_cq = share_op_req_notify_cq;
 	pthread_mutex_init(&fake->ibv.mutex, NULL);

@@ -224,6 +224,30 @@ int share_query_cq(const struct share_file *file, uint32_t cq,
 	return share_cmd_run(file, &cmd);
 }
 
+int share_query_srq(const struct share_file *file, uint32_t srq,
+		    struct ib_uverbs_share_srq *answer)
+{
+	struct share_cmd cmd;
+
+	memset(answer, 0, sizeof(*answer));
+	on_import(&cmd, IB_UVERBS_METHOD_IMPORT_QUERY_SRQ,
+		  IB_UVERBS_ATTR_IMPORT_QUERY_SRQ_HANDLE, srq);
+	share_cmd_out(&cmd, IB_UVERBS_ATTR_IMPORT_QUERY_SRQ_RESP, answer,
+		      sizeof(*answer));
+	return share_cmd_run(file, &cmd);
+}
+
+int share_limit_srq(const struct share_file *file, uint32_t srq,
+		    uint32_t limit)
+{
+	struct share_cmd cmd;
+
+	on_import(&cmd, IB_UVERBS_METHOD_IMPORT_MODIFY_SRQ,
+		  IB_UVERBS_ATTR_IMPORT_MODIFY_SRQ_HANDLE, srq);
+	share_cmd_u32(&cmd, IB_UVERBS_ATTR_IMPORT_MODIFY_SRQ_LIMIT, limit);
+	return share_cmd_run(file, &cmd);
+}
+
 int share_query_mr(const struct share_file *file, uint32_t mr,
 		   struct ib_uverbs_share_mr *answer)
 {

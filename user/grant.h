@@ -80,6 +80,11 @@ int share_query_qp(const struct share_file *file, uint32_t qp,
 		   struct ib_uverbs_qp_attr *attr);
 int share_query_cq(const struct share_file *file, uint32_t cq,
 		   struct ib_uverbs_share_cq *answer);
+int share_query_srq(const struct share_file *file, uint32_t srq,
+		    struct ib_uverbs_share_srq *answer);
+/* when the limit event is to come */
+int share_limit_srq(const struct share_file *file, uint32_t srq,
+		    uint32_t limit);
 int share_query_mr(const struct share_file *file, uint32_t mr,
 		   struct ib_uverbs_share_mr *answer);
 int share_query_slot(const struct share_file *file, uint32_t context,

@@ -148,6 +148,7 @@ static int reset_mailbox(struct share_control *control,
 static void reset_events(struct share_control *control)
 {
 	const uint32_t slot = control->me.slot;
+	struct share_srq_view srq;
 	struct share_qp_view qp;
 	uint32_t i;
 
@@ -155,6 +156,9 @@ static void reset_events(struct share_control *control)
 	for (i = 0; i < share_control_used_qps(control); i++)
 		if (!share_control_qp(control, i, &qp))
 			share_store(&qp.body->events[slot], 0);
+	for (i = 0; i < share_control_used_srqs(control); i++)
+		if (!share_control_srq(control, i, &srq))
+			share_store(&srq.body->events[slot], 0);
 }
 
 int share_control_slot_reset(struct share_control *control)

@@ -32,7 +32,7 @@ static void finish(const struct share_control *control,
 		   const struct share_cq_view *cq,
 		   const struct share_intent *intent)
 {
-	struct share_request request = { .qp_known = 0 };
+	struct share_request request = { .qp_known = 0, .srq_known = 0 };
 	uint64_t cookie = (uint64_t)intent->cookie_high << 32 |
 			  intent->cookie_low;
 
@@ -41,9 +41,8 @@ static void finish(const struct share_control *control,
 					     ->consumer,
 				    intent->source_position);
 	else if (!share_request_find(control, cq, cookie, &request))
-		share_store_release(
-			&share_shadow_of(&request.dir, request.sequence)->state,
-			SHARE_SHADOW_DELIVERED);
+		share_store_release(&request.shadow->state,
+				    SHARE_SHADOW_DELIVERED);
 }
 
 void share_intent_settle(const struct share_control *control,

@@ -18,6 +18,7 @@
  *   share_control_header.directory_lock
  *   share_qp_body.send.lock     of several QPs only in recount.c, in the order
  *   share_qp_body.recv.lock     of their index, each send before recv
+ *   share_srq_body.post.lock    the same, after those of all QPs
  *   share_cq_body.lock          one CQ at a time
  *   share_mailbox.lock          one mailbox at a time
  *

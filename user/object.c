@@ -96,6 +96,7 @@ static void name_by_default(struct share_object *obj)
 		[IB_UVERBS_SHARE_PD] = "pd",
 		[IB_UVERBS_SHARE_CQ] = "cq",
 		[IB_UVERBS_SHARE_QP] = "qp",
+		[IB_UVERBS_SHARE_SRQ] = "srq",
 		[IB_UVERBS_SHARE_MR] = "mr",
 	};
 	struct ibv_share_context *ctx = obj->ctx;

@@ -128,6 +128,8 @@ static int add_object(struct packing *p, struct share_object *obj)
 		extra = share_cq_describe(obj, o);
 	else if (obj->kind == IB_UVERBS_SHARE_QP)
 		share_qp_describe(obj, o);
+	else if (obj->kind == IB_UVERBS_SHARE_SRQ)
+		share_srq_describe(obj, o);
 	else if (obj->kind == IB_UVERBS_SHARE_MR)
 		extra = share_mr_describe(obj, o);
 	ret = add_grant(p, obj, &o->grant);

@@ -204,8 +204,8 @@ static uint64_t write_shadow(struct posting *p, const struct request *request)
 			    share_load(&p->path->view.body->epoch), p->head);
 }
 
-static int sum_sges(const struct ibv_sge *sges, int num_sge, uint32_t max,
-		    uint64_t *length)
+int share_sum_sges(const struct ibv_sge *sges, int num_sge, uint32_t max,
+		   uint64_t *length)
 {
 	int i;
 
@@ -267,7 +267,7 @@ static int post_one_send(struct posting *p, const struct ibv_send_wr *wr)
 	uint64_t length, cookie;
 	int low, ret;
 
-	ret = sum_sges(wr->sg_list, wr->num_sge, attr->max_send_sge, &length);
+	ret = share_sum_sges(wr->sg_list, wr->num_sge, attr->max_send_sge, &length);
 	if (!ret)
 		ret = p->ring->provider->check_send(wr, attr->qp_type, length);
 	if (ret)
@@ -300,8 +300,8 @@ static int post_one_recv(struct posting *p, const struct ibv_recv_wr *wr)
 	uint64_t length, cookie;
 	int low, ret;
 
-	ret = sum_sges(wr->sg_list, wr->num_sge,
-		       p->path->view.attr.max_recv_sge, &length);
+	ret = share_sum_sges(wr->sg_list, wr->num_sge,
+			     p->path->view.attr.max_recv_sge, &length);
 	if (!ret)
 		ret = room(p, &low);
 	if (ret)
@@ -354,7 +354,7 @@ int share_post_recv(struct share_qp_path *path, struct ibv_recv_wr *wr,
 		    struct ibv_recv_wr **bad)
 {
 	struct posting p;
-	int ret = EACCES;
+	int ret = path->view.attr.srq ? EINVAL : EACCES;
 
 	init_posting(&p, path, SHARE_COOKIE_RECV);
 	look_around(&p);

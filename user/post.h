@@ -12,12 +12,16 @@
 #include "ring.h"
 #include "steer.h"
 
+struct share_srq_path;
+
 /*
  * struct share_qp_path - a QP, as one process has it; threads may share it
  * @control: must outlive it
  * @verbs: context of address handles that requests may name, or NULL
  * @sq, @rq: base is NULL without the right POST_SEND or POST_RECV
  * @send_cq, @recv_cq: must outlive it
+ * @srq: of the QP, or NULL: then what it has in hand at RESET is given up when
+ *	another process sees to it
  * @gate_round: of the gate, that this process takes part in; 0: none yet
  */
 struct share_qp_path {
@@ -30,6 +34,7 @@ struct share_qp_path {
 	struct share_cq_path *recv_cq;
 	struct share_cq_view send_cq_view;
 	struct share_cq_view recv_cq_view;
+	struct share_srq_path *srq;
 	uint32_t gate_round;
 };
 
@@ -91,5 +96,9 @@ int share_qp_begin_delete(struct share_qp_path *path);
  * more; ETIMEDOUT: the entry cannot be used again.
  */
 int share_qp_path_delete(struct share_qp_path *path);
+
+/* For post_srq.c, too. EINVAL */
+int share_sum_sges(const struct ibv_sge *sges, int num_sge, uint32_t max,
+		   uint64_t *length);
 
 #endif /* SHARE_POST_H */

@@ -53,6 +53,8 @@ static void qp_use(struct share_qp *qp, int change)
 	share_object_use(&share_pd_of(qp->ibv.pd)->obj, change);
 	share_object_use(&share_cq_of(qp->ibv.send_cq)->obj, change);
 	share_object_use(&share_cq_of(qp->ibv.recv_cq)->obj, change);
+	if (qp->ibv.srq)
+		share_object_use(&share_srq_of(qp->ibv.srq)->obj, change);
 }
 
 /* Where the data path finds what to kick. */
@@ -77,6 +79,8 @@ static int qp_attach(struct share_qp *qp)
 	if (ret)
 		return share_error_control(ret, "a QP and its rings");
 	qp->path.verbs = ctx->fake;
+	if (qp->ibv.srq)
+		qp->path.srq = &share_srq_of(qp->ibv.srq)->path;
 	qp->ibv.state = share_qp_state(&qp->path);
 	qp->cap = (struct ibv_qp_cap){
 		.max_send_wr = attr->sq_entries ? attr->sq_entries - 1 : 0,
@@ -126,6 +130,9 @@ static int qp_register(struct share_qp *qp, const struct share_new_qp *new_qp,
 	};
 	int ret;
 
+	if (qp->ibv.srq)
+		attr.srq = share_srq_of(qp->ibv.srq)->index + 1;
+
 	ret = share_ring_probe(ctx->provider, qp->sq.addr, qp->sq.bytes,
 			       &attr.sq_entries);
 	if (!ret && qp->rq.addr)
@@ -151,16 +158,21 @@ static int qp_check(struct share_pd *pd, const struct ibv_qp_init_attr *init)
 	    init->qp_type != IBV_QPT_UD)
 		return share_error(EOPNOTSUPP, "queue pairs of type RC, UC and"
 					       " UD can be shared");
-	if (init->srq)
-		return share_error(EOPNOTSUPP, "a shared queue pair has a"
-					       " receive queue of its own: srq"
-					       " has to be NULL");
 	if (!init->send_cq || !init->recv_cq ||
 	    share_context_of(init->send_cq->context) != ctx ||
 	    share_context_of(init->recv_cq->context) != ctx)
 		return share_error(EINVAL, "both CQs have to come from"
 					   " ibv_share_create_cq() of the PD's"
 					   " context");
+	if (!init->srq)
+		return 0;
+	if (share_context_of(init->srq->context) != ctx)
+		return share_error(EINVAL, "the SRQ has to come from"
+					   " ibv_share_create_srq() of the PD's"
+					   " context");
+	if (&share_srq_of(init->srq)->cq->ibv != init->recv_cq)
+		return share_error(EINVAL, "recv_cq has to be the CQ that the"
+					   " SRQ was made with");
 	return 0;
 }
 
@@ -171,6 +183,7 @@ static struct share_new_qp new_qp_from(struct share_pd *pd,
 		.pd = pd->real->handle,
 		.send_cq = share_cq_of(init->send_cq)->handle,
 		.recv_cq = share_cq_of(init->recv_cq)->handle,
+		.srq = init->srq ? share_srq_of(init->srq)->handle : SHARE_NO_SRQ,
 		.type = init->qp_type,
 		.cap = init->cap,
 	};
@@ -198,6 +211,7 @@ struct ibv_qp *ibv_share_create_qp(struct ibv_pd *ibv_pd,
 			  share_cq_of(init->recv_cq));
 	if (!qp)
 		return NULL;
+	qp->ibv.srq = init->srq;
 	new_qp = new_qp_from(pd, init);
 	new_qp.cookie = share_control_new_cookie(&qp->obj.ctx->control);
 	if (share_create_qp(&qp->obj.ctx->file, &new_qp))
@@ -236,6 +250,17 @@ static int map_ring(struct share_qp *qp, const struct ib_uverbs_share_info *info
 	return result->addr ? 0 : share_error_ioctl(errno, "mapping a ring");
 }
 
+/* What the bundle says and what the control segment says. */
+static int srq_fits(const struct share_qp *qp)
+{
+	const uint32_t srq = qp->path.view.attr.srq;
+
+	if (!qp->ibv.srq)
+		return !srq;
+	return srq == share_srq_of(qp->ibv.srq)->index + 1 &&
+	       qp->path.view.attr.recv_cq == qp->path.srq->view.attr.cq;
+}
+
 static int qp_import(struct share_qp *qp)
 {
 	struct ib_uverbs_share_info info;
@@ -248,7 +273,7 @@ static int qp_import(struct share_qp *qp)
 	if (!ret)
 		ret = qp_attach(qp);
 	/* the kernel knows better which QP that grant is */
-	if (!ret && qp->path.view.attr.qp_num != info.qp_num)
+	if (!ret && (qp->path.view.attr.qp_num != info.qp_num || !srq_fits(qp)))
 		ret = share_error(EBADMSG, "the bundle confuses two QPs");
 	return ret;
 }
@@ -257,7 +282,8 @@ struct share_object *share_qp_receive(int grant,
 				      const struct share_bundle_object *o,
 				      struct share_object *pd,
 				      struct share_object *send_cq,
-				      struct share_object *recv_cq)
+				      struct share_object *recv_cq,
+				      struct share_object *srq)
 {
 	struct share_qp *qp = share_qp_new(
 		share_container_of(pd, struct share_pd, obj),
@@ -266,6 +292,9 @@ struct share_object *share_qp_receive(int grant,
 
 	if (!qp)
 		return NULL;
+	if (srq)
+		qp->ibv.srq =
+			&share_container_of(srq, struct share_srq, obj)->ibv;
 	qp->index = o->index;
 	qp->obj.grant = grant;
 	if (qp_import(qp)) {
@@ -288,6 +317,8 @@ void share_qp_describe(const struct share_object *obj,
 	o->pd = share_pd_of(qp->ibv.pd)->obj.position;
 	o->send_cq = share_cq_of(qp->ibv.send_cq)->obj.position;
 	o->recv_cq = share_cq_of(qp->ibv.recv_cq)->obj.position;
+	if (qp->ibv.srq)
+		o->srq = share_srq_of(qp->ibv.srq)->obj.position + 1;
 }
 
 void share_qp_free(struct share_object *obj)

@@ -15,6 +15,7 @@
 #include "doorbell.h"
 #include "event.h"
 #include "post.h"
+#include "post_srq.h"
 #include "provider.h"
 
 static int attach_ring(struct share_ring *ring,
@@ -170,6 +171,8 @@ static int reset(struct share_qp_path *path)
 	share_store(&path->view.body->state, IBV_QPS_RESET);
 	unlock_both(path);
 	kick_both(path, kicks);
+	if (path->srq)
+		share_srq_reclaim(path->srq);
 	return ret;
 }
 
@@ -232,5 +235,7 @@ int share_qp_path_delete(struct share_qp_path *path)
 	if (!ret)
 		share_control_del_qp(path->control, path->view.index, 1);
 	kick_both(path, kicks);
+	if (path->srq)
+		share_srq_reclaim(path->srq);
 	return ret;
 }

@@ -106,6 +106,7 @@ int ibv_share_query_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr,
 	init_attr->qp_context = ibv->qp_context;
 	init_attr->send_cq = ibv->send_cq;
 	init_attr->recv_cq = ibv->recv_cq;
+	init_attr->srq = ibv->srq;
 	init_attr->cap = qp->cap;
 	init_attr->qp_type = ibv->qp_type;
 	init_attr->sq_sig_all = (int)qp->path.view.attr.sq_sig_all;

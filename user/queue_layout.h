@@ -2,7 +2,8 @@
 /*
  * Copyright (c) 2026 The uverbs-share authors
  *
- * The other half of control_layout.h: what a QP has in the control segment.
+ * The other half of control_layout.h: what QPs and SRQs have in the control
+ * segment.
  */
 #ifndef SHARE_QUEUE_LAYOUT_H
 #define SHARE_QUEUE_LAYOUT_H
@@ -116,9 +117,26 @@ struct share_qp_body {
 
 #define SHARE_EVENT_PORT_SHIFT 20
 
+/*
+ * struct share_srq_body
+ * @post: as of a QP, but that @tail and @unsignaled are not used: completions
+ *	come in any order. @head goes on when the entry is used again.
+ * @takeovers: the lock was taken from a dead holder
+ * @events: as in share_qp_body
+ *
+ * The shadow table follows. Any entry that is not POSTED may be taken, under
+ * the lock; the number of the request tells its place in the ring only.
+ */
+struct share_srq_body {
+	struct share_wq post;
+	uint32_t takeovers SHARE_ALIGNED;
+	uint32_t events[SHARE_MAX_SLOTS] SHARE_ALIGNED;
+};
+
 /* Cookie: the wr_id of a request in a ring. */
 #define SHARE_COOKIE_SEND 1u
 #define SHARE_COOKIE_RECV 2u
+#define SHARE_COOKIE_SRQ 3u
 #define SHARE_EPOCH_MASK 0xfffffu
 
 static inline uint64_t share_cookie(uint32_t direction, uint32_t qp_index,
@@ -128,6 +146,16 @@ static inline uint64_t share_cookie(uint32_t direction, uint32_t qp_index,
 	       (uint64_t)(epoch & SHARE_EPOCH_MASK) << 32 | sequence;
 }
 
+/* In place of the epoch: which entry of the shadow table. */
+static inline uint64_t share_srq_cookie(uint32_t srq_index, uint32_t entry,
+					uint32_t sequence)
+{
+	return share_cookie(SHARE_COOKIE_SRQ, srq_index, entry, sequence);
+}
+
+static_assert(SHARE_MAX_SRQS <= SHARE_MAX_QPS, "the same bits are for both");
+static_assert(SHARE_MAX_ENTRIES == SHARE_EPOCH_MASK + 1, "an entry fits");
+static_assert(sizeof(struct share_srq_body) == 512, "ABI");
 static_assert(SHARE_MAX_QPS == 1u << 10, "cookie has 10 bits for it");
 static_assert(sizeof(struct share_shadow) == 32, "ABI");
 static_assert(sizeof(struct share_wq) == 192, "ABI");

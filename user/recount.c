@@ -14,6 +14,7 @@
 #include "futex.h"
 #include "heir.h"
 #include "mailbox.h"
+#include "post_srq.h"
 #include "recover.h"
 #include "shadow.h"
 
@@ -28,7 +29,7 @@ struct count {
 	struct share_cq_path *path;
 	struct share_member me;
 	uint32_t num;
-	uint32_t *locked[2 * SHARE_MAX_QPS];
+	uint32_t *locked[2 * SHARE_MAX_QPS + SHARE_MAX_SRQS];
 	uint32_t credits;
 	uint32_t quota[SHARE_MAX_SLOTS];
 };
@@ -49,9 +50,27 @@ static int lock_queue(struct count *c, const struct share_qp_view *qp,
 	return 0;
 }
 
+static int lock_srq(struct count *c, const struct share_srq_view *srq)
+{
+	uint32_t *lock = &srq->body->post.lock;
+	int ret;
+
+	if (srq->attr.cq != c->path->view.index)
+		return 0;
+	ret = share_lock(lock, &c->me);
+	if (ret && ret != EOWNERDEAD)
+		return ret;
+	c->locked[c->num++] = lock;
+	/* its successor would not know that anybody had died */
+	if (ret)
+		share_srq_sweep(srq);
+	return 0;
+}
+
 static int lock_queues(struct count *c)
 {
 	const struct share_control *control = c->path->control;
+	struct share_srq_view srq;
 	struct share_qp_view qp;
 	int ret = 0;
 	uint32_t i;
@@ -63,6 +82,9 @@ static int lock_queues(struct count *c)
 		if (!ret)
 			ret = lock_queue(c, &qp, SHARE_COOKIE_RECV);
 	}
+	for (i = 0; !ret && i < share_control_used_srqs(control); i++)
+		if (!share_control_srq(control, i, &srq))
+			ret = lock_srq(c, &srq);
 	return ret;
 }
 
@@ -98,9 +120,29 @@ static void count_queue(struct count *c, const struct share_qp_view *qp,
 	}
 }
 
+static void count_srq(struct count *c, const struct share_srq_view *srq)
+{
+	const struct share_control *control = c->path->control;
+	struct share_shadow shadow;
+	uint32_t i, slot;
+
+	if (srq->attr.cq != c->path->view.index)
+		return;
+	for (i = 0; i < srq->places; i++) {
+		share_copy_in(&shadow, &srq->shadow[i], sizeof(shadow));
+		if (shadow.state != SHARE_SHADOW_POSTED)
+			continue;
+		c->credits++;
+		slot = share_shadow_slot(&shadow);
+		if (share_slot_is(control, slot, shadow.slot_generation))
+			c->quota[slot]++;
+	}
+}
+
 static void count_queues(struct count *c)
 {
 	const struct share_control *control = c->path->control;
+	struct share_srq_view srq;
 	struct share_qp_view qp;
 	uint32_t i;
 
@@ -110,6 +152,9 @@ static void count_queues(struct count *c)
 		count_queue(c, &qp, SHARE_COOKIE_SEND);
 		count_queue(c, &qp, SHARE_COOKIE_RECV);
 	}
+	for (i = 0; i < share_control_used_srqs(control); i++)
+		if (!share_control_srq(control, i, &srq))
+			count_srq(c, &srq);
 }
 
 static int set_quota(struct count *c, uint32_t slot)

@@ -19,6 +19,49 @@ static int load_qp(const struct share_control *control, uint32_t index,
 	return ret;
 }
 
+static int load_srq(const struct share_control *control, uint32_t index,
+		    struct share_request *request)
+{
+	int ret;
+
+	if (request->srq_known && request->srq.index == index)
+		return 0;
+	if (index >= SHARE_MAX_SRQS)
+		return EBADMSG;
+	ret = share_control_srq(control, index, &request->srq);
+	request->srq_known = !ret;
+	return ret;
+}
+
+/* In any order, so each entry says for itself whether it is that request. */
+static int find_in_srq(const struct share_control *control,
+		       const struct share_cq_view *cq,
+		       struct share_request *request)
+{
+	const struct share_srq_view *srq = &request->srq;
+	const uint64_t cookie = request->cookie;
+	uint32_t entry = (uint32_t)(cookie >> 32) & SHARE_EPOCH_MASK;
+	uint32_t index = (uint32_t)(cookie >> 52) & (SHARE_MAX_QPS - 1);
+	int ret = load_srq(control, index, request);
+
+	if (ret)
+		return ret;
+	if (srq->attr.cq != cq->index || entry >= srq->places)
+		return EBADMSG;
+	request->sequence = (uint32_t)cookie;
+	request->tail = request->sequence;
+	request->shadow = &srq->shadow[entry];
+	/* pairs with the release in post_srq.c, before the device got it */
+	if (share_load_acquire(&srq->body->post.head) - request->sequence - 1 >=
+	    UINT32_MAX / 2)
+		return EBADMSG;
+	/* pairs with its release of the state */
+	if (share_load_acquire(&request->shadow->state) != SHARE_SHADOW_POSTED ||
+	    share_load(&request->shadow->sequence) != request->sequence)
+		return ENOENT;
+	return 0;
+}
+
 int share_request_find(const struct share_control *control,
 		       const struct share_cq_view *cq, uint64_t cookie,
 		       struct share_request *request)
@@ -30,6 +73,9 @@ int share_request_find(const struct share_control *control,
 	uint32_t pending;
 	int ret;
 
+	request->cookie = cookie;
+	if (direction == SHARE_COOKIE_SRQ)
+		return find_in_srq(control, cq, request);
 	if (direction != SHARE_COOKIE_SEND && direction != SHARE_COOKIE_RECV)
 		return EBADMSG;
 	ret = load_qp(control, index, request);
@@ -40,8 +86,8 @@ int share_request_find(const struct share_control *control,
 	*dir = share_direction_of(&request->qp, direction);
 	if (dir->cq != cq->index || !dir->entries)
 		return EBADMSG;
-	request->cookie = cookie;
 	request->sequence = (uint32_t)cookie;
+	request->shadow = share_shadow_of(dir, request->sequence);
 	request->tail = share_load(&dir->wq->tail);
 	/* pairs with the release in post.c, before the device got it */
 	pending = share_load_acquire(&dir->wq->head) - request->tail;

@@ -12,13 +12,20 @@
 /*
  * struct share_request - a request that was posted and is not retired
  * @qp: view of its QP, kept for the next request if @qp_known
+ * @srq: of its SRQ, if it is one of those; kept if @srq_known
+ * @shadow: its entry
  * @dir: direction of the QP
- * @sequence, @tail: its number, and that of the oldest that is not retired
+ * @sequence: its number
+ * @tail: that of the oldest that is not retired: those before @sequence end
+ *	with it. Of an SRQ: itself.
  */
 struct share_request {
 	struct share_qp_view qp;
 	int qp_known;
+	struct share_srq_view srq;
+	int srq_known;
 	uint64_t cookie;
+	struct share_shadow *shadow;
 	struct share_direction dir;
 	uint32_t sequence;
 	uint32_t tail;
@@ -31,6 +38,11 @@ struct share_request {
 int share_request_find(const struct share_control *control,
 		       const struct share_cq_view *cq, uint64_t cookie,
 		       struct share_request *request);
+
+static inline int share_request_is_srq(const struct share_request *request)
+{
+	return request->cookie >> 62 == SHARE_COOKIE_SRQ;
+}
 
 uint32_t share_shadow_slot(const struct share_shadow *shadow);
 

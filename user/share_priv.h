@@ -17,6 +17,7 @@
 #include "create.h"
 #include "grant.h"
 #include "post.h"
+#include "post_srq.h"
 #include "provider.h"
 #include "steer.h"
 #include "waiting.h"
@@ -142,7 +143,7 @@ struct share_pd {
 /*
  * struct share_cq - a shared CQ
  * @ibv: what applications see
- * @words: see share_cq_new()
+ * @words: see share_unlock_tail()
  * @obj: head
  * @path: data path
  * @handle: in the real context, in the maker
@@ -196,6 +197,31 @@ struct share_qp {
 };
 
 /*
+ * struct share_srq - a shared SRQ
+ * @ibv: what applications see
+ * @obj: head
+ * @path: data path
+ * @handle: in the real context, in the maker
+ * @cq: where its receives complete
+ * @ring: as mapped here
+ * @index: in the control segment
+ * @async_events: as of a CQ
+ */
+struct share_srq {
+	union {
+		struct ibv_srq ibv;
+		int words[SHARE_OBJECT_BYTES / sizeof(int)];
+	};
+	struct share_object obj;
+	struct share_srq_path path;
+	uint32_t handle;
+	struct share_cq *cq;
+	struct share_map ring;
+	uint32_t index;
+	uint32_t async_events;
+};
+
+/*
  * libibverbs's own head of a region, in the memory that the provider frees in
  * ibv_dereg_mr(). The type is one that makes it touch no madvise() state.
  */
@@ -229,6 +255,12 @@ struct share_mr {
 
 struct ibv_context *share_fake_new(struct ibv_share_context *ctx);
 void share_fake_free(struct ibv_context *fake);
+/*
+ * ibv_resize_cq() and ibv_modify_srq() of a provider take a lock of its own
+ * behind the first @head bytes of the object before they fail for want of a
+ * file descriptor.
+ */
+void share_unlock_tail(int *words, size_t head, size_t bytes);
 
 /* Ours, or an ordinary one? NULL in the second case. */
 struct ibv_share_context *share_context_of(struct ibv_context *context);
@@ -308,10 +340,21 @@ struct share_object *share_qp_receive(int grant,
 				      const struct share_bundle_object *o,
 				      struct share_object *pd,
 				      struct share_object *send_cq,
-				      struct share_object *recv_cq);
+				      struct share_object *recv_cq,
+				      struct share_object *srq);
 void share_qp_free(struct share_object *obj);
 /* async_event.c: as share_cq_acked() */
 int share_qp_acked(struct share_qp *qp);
+
+struct share_srq *share_srq_of(struct ibv_srq *srq);
+void share_srq_describe(const struct share_object *obj,
+			struct share_bundle_object *o);
+struct share_object *share_srq_receive(int grant,
+				       const struct share_bundle_object *o,
+				       struct share_object *pd,
+				       struct share_object *cq);
+void share_srq_free(struct share_object *obj);
+int share_srq_acked(struct share_srq *srq);
 /* @fd: where the device tells the maker of its events */
 int share_async_watch(struct ibv_share_context *ctx, int fd);
 
@@ -335,6 +378,8 @@ int share_op_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
 		       struct ibv_send_wr **bad);
 int share_op_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr,
 		       struct ibv_recv_wr **bad);
+int share_op_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr,
+			   struct ibv_recv_wr **bad);
 int share_op_poll_cq(struct ibv_cq *cq, int num_entries, struct ibv_wc *wc);
 int share_op_req_notify_cq(struct ibv_cq *cq, int solicited_only);
 

@@ -106,7 +106,7 @@ static int is_for_any(const struct share_cq_path *path)
 static int deliver(struct share_cq_path *path, struct batch *batch,
 		   const struct share_request *r, struct ibv_wc *wc)
 {
-	struct share_shadow *shared = share_shadow_of(&r->dir, r->sequence);
+	struct share_shadow *shared = r->shadow;
 	uint32_t slot, generation;
 	struct share_shadow shadow;
 	int ret;
@@ -124,7 +124,9 @@ static int deliver(struct share_cq_path *path, struct batch *batch,
 		return 0;
 	}
 	wc->wr_id = (uint64_t)shadow.wr_id_high << 32 | shadow.wr_id_low;
-	wc->qp_num = batch->request.qp.attr.qp_num;
+	/* of an SRQ only the device knows which QP it was */
+	if (!share_request_is_srq(r))
+		wc->qp_num = r->qp.attr.qp_num;
 	/* the device leaves it out of failed completions */
 	if (wc->status != IBV_WC_SUCCESS || r->cookie >> 62 == SHARE_COOKIE_SEND)
 		wc->opcode = (enum ibv_wc_opcode)shadow.opcode;
@@ -147,18 +149,26 @@ static int deliver(struct share_cq_path *path, struct batch *batch,
  * A request that fails takes its QP to ERR. Sequentially consistent with the
  * kick that follows: post.c publishes, then looks at the state; see there.
  */
-static void note_failure(struct batch *batch)
+static void note_failure(struct share_cq_path *path, struct batch *batch,
+			 const struct ibv_wc *wc)
 {
-	uint32_t *word = &batch->request.qp.body->state;
+	const struct share_request *r = &batch->request;
 	struct share_kicks *kicks = batch->kicks;
-	uint32_t state = share_load(word);
+	struct share_qp_view qp = r->qp;
+	uint32_t *word, state;
+
+	if (share_request_is_srq(r) &&
+	    share_control_find_qp(path->control, wc->qp_num, &qp))
+		return;
+	word = &qp.body->state;
+	state = share_load(word);
 
 	if (state == IBV_QPS_RESET || state >= IBV_QPS_ERR ||
 	    kicks->num == sizeof(kicks->index) / sizeof(kicks->index[0]))
 		return;
 	if (__atomic_compare_exchange_n(word, &state, IBV_QPS_ERR, 0,
 					__ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
-		kicks->index[kicks->num++] = batch->request.qp.index;
+		kicks->index[kicks->num++] = qp.index;
 }
 
 static int steer_one(struct share_cq_path *path, struct batch *batch,
@@ -175,14 +185,16 @@ static int steer_one(struct share_cq_path *path, struct batch *batch,
 		return 0;
 	}
 	if (wc->status != IBV_WC_SUCCESS)
-		note_failure(batch);
+		note_failure(path, batch, wc);
 	/* an unsignaled request that succeeded leaves no completion */
-	share_shadow_retire_range(path->control, &path->view, &r->dir, r->tail,
-				  r->sequence);
+	if (!share_request_is_srq(r))
+		share_shadow_retire_range(path->control, &path->view, &r->dir,
+					  r->tail, r->sequence);
 	ret = deliver(path, batch, r, wc);
 	if (ret)
 		return ret;
-	share_store_release(&r->dir.wq->tail, r->sequence + 1);
+	if (!share_request_is_srq(r))
+		share_store_release(&r->dir.wq->tail, r->sequence + 1);
 	path->ring.provider->cq_consume(&path->ring);
 	share_credit_give(&path->view.body->credits, r->sequence + 1 - r->tail);
 	return 0;

@@ -58,7 +58,11 @@ static struct share_object *receive(struct unpacking *u, uint32_t self)
 	case IB_UVERBS_SHARE_QP:
 		return share_qp_receive(grant, o, u->objects[o->pd],
 					u->objects[o->send_cq],
-					u->objects[o->recv_cq]);
+					u->objects[o->recv_cq],
+					o->srq ? u->objects[o->srq - 1] : NULL);
+	case IB_UVERBS_SHARE_SRQ:
+		return share_srq_receive(grant, o, u->objects[o->pd],
+					 u->objects[o->recv_cq]);
 	default:
 		mem_fd = o->extra == SHARE_BUNDLE_NONE ? -1 : u->fds[o->extra];
 		obj = share_mr_receive(grant, u->objects[o->pd], mem_fd,

@@ -612,8 +612,11 @@ int ibv_share_destroy_cq(struct ibv_cq *cq);
 /**
  * ibv_share_create_qp - make a shared queue pair
  * @pd: a PD of ibv_share_alloc_pd()
- * @init_attr: as for ibv_create_qp(): shared CQs, type RC, UC or UD, no SRQ;
- *	cap is updated
+ * @init_attr: as for ibv_create_qp(): shared CQs, type RC, UC or UD, a shared
+ *	SRQ or none; cap is updated
+ *
+ * With an SRQ recv_cq is the CQ that the SRQ was made with. ibv_post_recv() on
+ * such a QP answers EINVAL.
  *
  * Return: the QP, exported as "qp0", "qp1" and so on, to be destroyed with
  * ibv_share_destroy_qp(); NULL and errno.
@@ -631,6 +634,65 @@ struct ibv_qp *ibv_share_create_qp(struct ibv_pd *pd,
  * Return: 0 or an errno value.
  */
 int ibv_share_destroy_qp(struct ibv_qp *qp);
+
+/**
+ * ibv_share_create_srq - make a shared receive queue for several processes
+ * @pd: a PD of ibv_share_alloc_pd()
+ * @cq: a shared CQ, to which all of its receives complete
+ * @init_attr: as for ibv_create_srq(); attr.max_wr and attr.max_sge are updated
+ *
+ * Each process posts to it with ibv_post_srq_recv(), and gets the completions
+ * of what it has posted, whatever QP has used it, with IBV_SHARE_CQ_ANY whoever
+ * polls. Each request takes a place in @cq. What a process that died had posted
+ * stays there; its completions go to the heir.
+ *
+ * A QP that is reset or destroyed, or fails on Linux 6.12, while it receives a
+ * message takes that receive with it, without a completion. Its place is free
+ * again when all QPs of the SRQ are in RESET or destroyed.
+ *
+ * Return: the SRQ, exported as "srq0", "srq1" and so on, to be destroyed with
+ * ibv_share_destroy_srq(); NULL and errno.
+ */
+struct ibv_srq *ibv_share_create_srq(struct ibv_pd *pd, struct ibv_cq *cq,
+				     struct ibv_srq_init_attr *init_attr);
+
+/**
+ * ibv_share_destroy_srq - destroy a shared SRQ
+ * @srq: a shared SRQ
+ *
+ * In a receiver: let go of it. In the maker: revoke it for everybody, then
+ * destroy it; what is posted ends without completions.
+ *
+ * Return: 0, EBUSY while a QP of this process uses it or an event is not
+ * acknowledged, or another errno value.
+ */
+int ibv_share_destroy_srq(struct ibv_srq *srq);
+
+/**
+ * ibv_share_modify_srq - arm the limit event of a shared SRQ
+ * @srq: a shared SRQ
+ * @attr: srq_limit: the event comes when fewer receives than that are left
+ * @attr_mask: IBV_SRQ_LIMIT
+ *
+ * Any process may, with the right MODIFY. IBV_EVENT_SRQ_LIMIT_REACHED comes
+ * once and to all processes, by ibv_share_get_async_event().
+ *
+ * Return: 0, EINVAL if the limit is larger than the SRQ, EOPNOTSUPP for
+ * IBV_SRQ_MAX_WR: a shared SRQ cannot be resized; or another errno value.
+ */
+int ibv_share_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr,
+			 int attr_mask);
+
+/**
+ * ibv_share_query_srq - read the attributes of a shared SRQ
+ * @srq: a shared SRQ
+ * @attr: filled in; srq_limit is 0 when the event has come
+ *
+ * Needs the right READ.
+ *
+ * Return: 0 or an errno value.
+ */
+int ibv_share_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr);
 
 /**
  * ibv_share_create_ah - make an address handle for shared UD queue pairs
@@ -942,6 +1004,15 @@ int ibv_share_name_cq(struct ibv_cq *cq, const char *name);
 int ibv_share_name_qp(struct ibv_qp *qp, const char *name);
 
 /**
+ * ibv_share_name_srq - give a shared SRQ another name, see ibv_share_name_pd()
+ * @srq: of ibv_share_create_srq()
+ * @name: the name
+ *
+ * Return: 0 or an errno value.
+ */
+int ibv_share_name_srq(struct ibv_srq *srq, const char *name);
+
+/**
  * ibv_share_name_mr - give a region another name, see ibv_share_name_pd()
  * @mr: of ibv_share_export_mr()
  * @name: the name
@@ -979,6 +1050,16 @@ struct ibv_cq *ibv_share_get_cq(struct ibv_share_context *ctx,
  */
 struct ibv_qp *ibv_share_get_qp(struct ibv_share_context *ctx,
 				const char *name);
+
+/**
+ * ibv_share_get_srq - look a shared SRQ up
+ * @ctx: a shared context
+ * @name: its name, NULL for the first
+ *
+ * Return: the SRQ, which belongs to the context; NULL and errno ENOENT.
+ */
+struct ibv_srq *ibv_share_get_srq(struct ibv_share_context *ctx,
+				  const char *name);
 
 /**
  * ibv_share_get_mr - look an exported region up

@@ -199,10 +199,11 @@ static int stale_and_impossible(void)
 	epoch = share_load(&qp->body->epoch);
 	fake_inject(bed.dev, 0, share_cookie(2, 0, epoch - 1, 0), 0);
 	fake_inject(bed.dev, 0, share_cookie(2, 1, epoch, 0), 0);
+	fake_inject(bed.dev, 0, share_srq_cookie(0, 0, 0), 0);
 	CHECK(share_poll(&exporter.cq, 64, wc) == 0);
-	CHECK(share_load(&counters->stale) == 2);
+	CHECK(share_load(&counters->stale) == 3);
 	fake_inject(bed.dev, 0, share_cookie(0, 0, epoch, 0), 0);
-	fake_inject(bed.dev, 0, share_cookie(3, 0, epoch, 0), 0);
+	fake_inject(bed.dev, 0, share_srq_cookie(SHARE_MAX_SRQS, 0, 0), 0);
 	fake_inject(bed.dev, 0, share_cookie(2, 0, epoch, 1), 0);
 	fake_inject(bed.dev, 0, share_cookie(1, 0, epoch, 0), 0);
 	fake_inject(bed.dev, 0, share_cookie(2, 0, epoch, 0x80000000), 0);
@@ -214,7 +215,7 @@ static int stale_and_impossible(void)
 	/* the same once more */
 	fake_inject(bed.dev, 0, share_cookie(2, 0, epoch, 0), 0);
 	CHECK(share_poll(&exporter.cq, 64, wc) == 0);
-	CHECK(share_load(&counters->stale) == 3);
+	CHECK(share_load(&counters->stale) == 4);
 	share_store(&counters->impossible, 0);
 	return teardown();
 }
