@@ -28,6 +28,7 @@ FIXTURE_VARIANT(crash)
 {
 	int workers_inherit;
 	uint32_t flags;
+	int with_srq;
 };
 
 /* the maker gets what the dead leave, as it is without ibv_share_set_heirs() */
@@ -44,6 +45,12 @@ FIXTURE_VARIANT_ADD(crash, workers){
 FIXTURE_VARIANT_ADD(crash, any){
 	.workers_inherit = 1,
 	.flags = IBV_SHARE_CQ_ANY,
+};
+
+/* receives go to an SRQ */
+FIXTURE_VARIANT_ADD(crash, srq){
+	.workers_inherit = 1,
+	.with_srq = 1,
 };
 
 static struct crash_life *life_of(FIXTURE_DATA(crash) *self, uint32_t worker)
@@ -69,7 +76,7 @@ FIXTURE_SETUP(crash)
 	uint32_t i;
 
 	srandom((unsigned int)time(NULL));
-	ASSERT_EQ(crash_open(&self->stage, variant->flags), 0);
+	ASSERT_EQ(crash_open(&self->stage, variant->flags, variant->with_srq), 0);
 	for (i = 0; i < CRASH_WORKERS; i++)
 		ASSERT_EQ(crash_start(&self->stage, &self->workers[i]), 0);
 	ASSERT_EQ(name_heirs(self, variant->workers_inherit), 0);

@@ -44,10 +44,11 @@ static long number_in(const char *text)
 	return memcmp(want, have, CRASH_TEXT) ? -1 : (long)number;
 }
 
-static int open_shared(struct crash_stage *stage, uint32_t flags)
+static int open_shared(struct crash_stage *stage, uint32_t flags, int with_srq)
 {
 	const struct ibv_share_cq_init_attr attr = { .flags = flags, .cqe = 2 * QUEUE };
 	struct ibv_qp_init_attr init = { .cap = { QUEUE, QUEUE, 1, 1, 0 }, .qp_type = IBV_QPT_RC };
+	struct ibv_srq_init_attr srq = { .attr = { .max_wr = QUEUE, .max_sge = 1 } };
 	struct crash_side *side = &stage->side;
 
 	stage->memory = memfd_create("crash", MFD_CLOEXEC);
@@ -60,6 +61,9 @@ static int open_shared(struct crash_stage *stage, uint32_t flags)
 	CHECK(stage->pd = ibv_share_alloc_pd(stage->ctx));
 	CHECK(side->cq = ibv_share_create_cq_ex(stage->ctx, &attr));
 	init.send_cq = init.recv_cq = side->cq;
+	if (with_srq)
+		CHECK(side->srq = ibv_share_create_srq(stage->pd, side->cq, &srq));
+	init.srq = side->srq;
 	CHECK(side->qp = ibv_share_create_qp(stage->pd, &init));
 	CHECK(stage->mr = ibv_reg_shared_mr(stage->pd, 0, sizeof(*side->table), 0, stage->memory,
 					    ACCESS));
@@ -95,13 +99,13 @@ static int open_peer(struct crash_peer *peer)
 	return 0;
 }
 
-int crash_open(struct crash_stage *stage, uint32_t flags)
+int crash_open(struct crash_stage *stage, uint32_t flags, int with_srq)
 {
 	union ibv_gid gid0, gid1;
 	uint32_t i;
 
 	memset(stage, 0, sizeof(*stage));
-	CHECK(!open_shared(stage, flags) && !open_peer(&stage->peer));
+	CHECK(!open_shared(stage, flags, with_srq) && !open_peer(&stage->peer));
 	CHECK(!ibv_query_gid(stage->context, 1, GID_INDEX, &gid0));
 	CHECK(!ibv_query_gid(stage->peer.context, 1, GID_INDEX, &gid1));
 	CHECK(!lib_connect(stage->side.qp, 1, stage->peer.qp->qp_num, &gid1));
@@ -114,6 +118,7 @@ int crash_open(struct crash_stage *stage, uint32_t flags)
 int crash_close(struct crash_stage *stage)
 {
 	CHECK(!ibv_share_destroy_qp(stage->side.qp));
+	CHECK(!stage->side.srq || !ibv_share_destroy_srq(stage->side.srq));
 	CHECK(!ibv_share_destroy_cq(stage->side.cq));
 	CHECK(!ibv_dereg_mr(stage->mr));
 	CHECK(!ibv_share_dealloc_pd(stage->pd));
@@ -248,15 +253,17 @@ static int drain(struct crash_stage *stage)
 	return 0;
 }
 
-/* What is left is flushed, which ends with what was posted last. */
+/* What is left is flushed, which ends with what was posted last; in an SRQ it stays. */
 static int flush(struct crash_stage *stage)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
 	uint32_t start = crash_now_ms();
 
-	CHECK(!ibv_share_modify_qp(stage->side.qp, &attr, IBV_QP_STATE));
-	CHECK(!crash_post(&stage->side, CRASH_RECV, 1));
-	while (!all_settled(stage, CRASH_RECV))
+	if (!stage->side.srq) {
+		CHECK(!ibv_share_modify_qp(stage->side.qp, &attr, IBV_QP_STATE));
+		CHECK(!crash_post(&stage->side, CRASH_RECV, 1));
+	}
+	while (!stage->side.srq && !all_settled(stage, CRASH_RECV))
 		CHECK(!crash_turn(stage) && crash_now_ms() - start < CRASH_WAIT_MS);
 	start = crash_now_ms();
 	while (crash_now_ms() - start < LINGER_MS)
@@ -301,7 +308,7 @@ static int account_one(const struct crash_stage *stage, enum crash_kind kind, ui
 	}
 	sum->posted += ended;
 	sum->between += is_tried && !is_posted;
-	CHECK(!is_posted || ended);
+	CHECK(!is_posted || ended || (kind == CRASH_RECV && stage->side.srq));
 	/* whole or not at all */
 	CHECK(kind == CRASH_RECV || !ended == !arrived);
 	return 0;
@@ -317,8 +324,10 @@ static int account_peer(struct crash_stage *stage)
 
 	memset(got, 0, sizeof(got));
 	for (i = 0; i < CRASH_NUMBERS; i++) {
-		if (!table->text[CRASH_RECV][i][0])
+		if (!table->text[CRASH_RECV][i][0]) {
+			CHECK(!stage->side.srq || !is_over(stage, CRASH_RECV, i));
 			continue;
+		}
 		number = number_in(table->text[CRASH_RECV][i]);
 		CHECK(number > 0 && number <= (long)stage->peer.sent);
 		CHECK(!got[number]++ && is_over(stage, CRASH_RECV, i));

@@ -64,12 +64,13 @@ struct crash_table {
 	char text[CRASH_KINDS][CRASH_NUMBERS][CRASH_TEXT];
 };
 
-/* struct crash_side - a QP as one process has it; @me: its life; @oldest: the
- * first that is outstanding */
+/* struct crash_side - a QP as one process has it; @srq: of the QP, or NULL; @me:
+ * its life; @oldest: the first that is outstanding */
 struct crash_side {
 	struct crash_table *table;
 	struct ibv_qp *qp;
 	struct ibv_cq *cq;
+	struct ibv_srq *srq;
 	uint32_t lkey;
 	uint32_t me;
 	uint32_t oldest[CRASH_KINDS];
@@ -109,8 +110,8 @@ int crash_start(struct crash_stage *stage, uint32_t *life);
 
 /* share_crash.c: these return 1 and say why, or 0. */
 
-/* @flags: of the CQ, enum ibv_share_cq_flag */
-int crash_open(struct crash_stage *stage, uint32_t flags);
+/* @flags: of the CQ, enum ibv_share_cq_flag; @with_srq: receives go to an SRQ */
+int crash_open(struct crash_stage *stage, uint32_t flags, int with_srq);
 int crash_close(struct crash_stage *stage);
 /* One turn of the maker and of the peer. */
 int crash_turn(struct crash_stage *stage);

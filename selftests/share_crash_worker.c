@@ -79,7 +79,10 @@ static int post_recvs(struct crash_side *side, struct ibv_sge *sge, uint32_t fir
 		wr[i].next = i + 1 < *n ? &wr[i + 1] : NULL;
 	}
 	stop_if(side, CRASH_AT_RECV);
-	ret = ibv_post_recv(side->qp, wr, &bad);
+	if (side->srq)
+		ret = ibv_post_srq_recv(side->srq, wr, &bad);
+	else
+		ret = ibv_post_recv(side->qp, wr, &bad);
 	if (ret)
 		*n = (uint32_t)(bad - wr);
 	return ret;
@@ -178,6 +181,8 @@ static int join(struct crash_side *side, int sock)
 	CHECK(ctx = ibv_share_recv(context, sock));
 	CHECK(side->qp = ibv_share_get_qp(ctx, NULL));
 	CHECK(side->cq = ibv_share_get_cq(ctx, NULL));
+	/* the maker's until now */
+	CHECK(!side->srq || (side->srq = ibv_share_get_srq(ctx, NULL)));
 	atomic_store(&life_of(side)->slot, ibv_share_get_slot(ctx));
 	return 0;
 }
