@@ -314,8 +314,18 @@ static int post_one_recv(struct posting *p, const struct ibv_recv_wr *wr)
 	return 0;
 }
 
-int share_post_send(struct share_qp_path *path, struct ibv_send_wr *wr,
-		    struct ibv_send_wr **bad)
+/* Nobody has seen what was written. */
+static void take_back(struct posting *p)
+{
+	for (; p->head != p->first; p->head--)
+		share_cq_unreserve(p->cq_view, p->path->control->me.slot);
+	/* it may have been the one that was signaled for our sake */
+	share_store(&p->dir.wq->unsignaled, p->dir.entries);
+}
+
+/* @whole: all of them or none */
+static int post_sends(struct share_qp_path *path, struct ibv_send_wr *wr,
+		      struct ibv_send_wr **bad, int whole)
 {
 	struct posting p;
 	int ret = EACCES;
@@ -332,9 +342,24 @@ int share_post_send(struct share_qp_path *path, struct ibv_send_wr *wr,
 		ret = post_one_send(&p, wr);
 	if (ret)
 		*bad = wr;
+	if (ret && whole)
+		take_back(&p);
 	if (end(&p))
 		share_doorbell_ring(path->control, &path->view);
 	return ret;
+}
+
+int share_post_send(struct share_qp_path *path, struct ibv_send_wr *wr,
+		    struct ibv_send_wr **bad)
+{
+	return post_sends(path, wr, bad, 0);
+}
+
+int share_post_send_whole(struct share_qp_path *path, struct ibv_send_wr *wr)
+{
+	struct ibv_send_wr *bad;
+
+	return post_sends(path, wr, &bad, 1);
 }
 
 /*

@@ -60,6 +60,8 @@ int share_qp_path_init(struct share_qp_path *path,
  */
 int share_post_send(struct share_qp_path *path, struct ibv_send_wr *wr,
 		    struct ibv_send_wr **bad);
+/* All of them, or on error none. */
+int share_post_send_whole(struct share_qp_path *path, struct ibv_send_wr *wr);
 int share_post_recv(struct share_qp_path *path, struct ibv_recv_wr *wr,
 		    struct ibv_recv_wr **bad);
 

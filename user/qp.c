@@ -41,6 +41,7 @@ static struct share_qp *share_qp_new(struct share_pd *pd,
 /* Memory of this process only. */
 static void share_qp_delete(struct share_qp *qp)
 {
+	share_build_free(qp->build);
 	share_unmap(&qp->sq);
 	share_unmap(&qp->rq);
 	pthread_cond_destroy(&qp->ibv.cond);

@@ -152,6 +152,7 @@ struct share_pd {
  * @comp_events, @async_events: given to the application; it acknowledges them
  *	in @ibv. Under the mutex of that.
  * @polling: one thread of this process polls
+ * @wc: of ibv_start_poll(), under @polling
  */
 struct share_cq {
 	union {
@@ -167,6 +168,7 @@ struct share_cq {
 	uint32_t comp_events;
 	uint32_t async_events;
 	pthread_mutex_t polling;
+	struct ibv_wc wc;
 };
 
 /*
@@ -180,10 +182,12 @@ struct share_cq {
  * @index: in the control segment
  * @async_events: as of a CQ
  * @cap: what it has
+ * @build: of ibv_wr_start(), or NULL: qp_ex.c
  */
 struct share_qp {
 	union {
 		struct ibv_qp ibv;
+		struct ibv_qp_ex ex;
 		char tail[SHARE_OBJECT_BYTES];
 	};
 	struct share_object obj;
@@ -194,6 +198,7 @@ struct share_qp {
 	uint32_t index;
 	uint32_t async_events;
 	struct ibv_qp_cap cap;
+	struct share_build *build;
 };
 
 /*
@@ -343,6 +348,8 @@ struct share_object *share_qp_receive(int grant,
 				      struct share_object *recv_cq,
 				      struct share_object *srq);
 void share_qp_free(struct share_object *obj);
+/* qp_ex.c: what ibv_share_qp_to_qp_ex() has made */
+void share_build_free(struct share_build *build);
 /* async_event.c: as share_cq_acked() */
 int share_qp_acked(struct share_qp *qp);
 

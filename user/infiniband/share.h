@@ -636,6 +636,42 @@ struct ibv_qp *ibv_share_create_qp(struct ibv_pd *pd,
 int ibv_share_destroy_qp(struct ibv_qp *qp);
 
 /**
+ * ibv_share_qp_to_qp_ex - post by ibv_wr_start() and the like on a shared QP
+ * @qp: a shared QP
+ *
+ * For ibv_wr_start(), ibv_wr_complete() and ibv_wr_abort() with ibv_wr_send(),
+ * ibv_wr_send_imm(), ibv_wr_rdma_write(), ibv_wr_rdma_write_imm(),
+ * ibv_wr_rdma_read(), ibv_wr_atomic_cmp_swp(), ibv_wr_atomic_fetch_add(), and
+ * what sets address and data. After anything else ibv_wr_complete() answers
+ * EOPNOTSUPP. It posts all or nothing; until then other processes see nothing
+ * and need not wait. Other threads of this process wait in ibv_wr_start().
+ *
+ * ibv_qp_to_qp_ex() looks behind struct ibv_qp_ex for a mark whose place is
+ * private to libibverbs; for a shared QP it returns NULL.
+ *
+ * Return: the QP once more, always the same, nothing to free; NULL and errno:
+ * EINVAL, ENOMEM.
+ */
+struct ibv_qp_ex *ibv_share_qp_to_qp_ex(struct ibv_qp *qp);
+
+/**
+ * ibv_share_cq_to_cq_ex - poll a shared CQ by ibv_start_poll()
+ * @cq: a shared CQ
+ *
+ * For ibv_start_poll(), ibv_next_poll() and ibv_end_poll(), and ibv_wc_read_*()
+ * of all that IBV_WC_STANDARD_FLAGS names; there is nothing else to read.
+ * Between the first and the last other threads of this process wait, also in
+ * ibv_poll_cq(); other processes do not. A completion that was read is this
+ * process's, also if it dies before ibv_end_poll().
+ *
+ * ibv_create_cq_ex() cannot make a shared CQ; ibv_cq_ex_to_cq() works.
+ *
+ * Return: the CQ once more, always the same, nothing to free; NULL and errno
+ * EINVAL.
+ */
+struct ibv_cq_ex *ibv_share_cq_to_cq_ex(struct ibv_cq *cq);
+
+/**
  * ibv_share_create_srq - make a shared receive queue for several processes
  * @pd: a PD of ibv_share_alloc_pd()
  * @cq: a shared CQ, to which all of its receives complete
