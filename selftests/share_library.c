@@ -3,6 +3,7 @@
  * Copyright (c) 2026 The uverbs-share authors
  */
 #include <string.h>
+#include <time.h>
 #include "share_library.h"
 
 #define TO_INIT (IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS)
@@ -56,6 +57,14 @@ int lib_connect(struct ibv_qp *qp, int shared, uint32_t to,
 	attr.qp_state = IBV_QPS_RTS;
 	CHECK(!modify(qp, &attr, TO_RTS));
 	return 0;
+}
+
+uint32_t lib_now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint32_t)(now.tv_sec * 1000 + now.tv_nsec / 1000000);
 }
 
 long lib_counter(const char *dev, const char *name)

@@ -31,6 +31,9 @@ struct ibv_context *lib_open(const char *name);
 /* From RESET to RTS. @shared: the QP is one of libibvshare. */
 int lib_connect(struct ibv_qp *qp, int shared, uint32_t to, const union ibv_gid *gid);
 
+/* of the monotonic clock */
+uint32_t lib_now_ms(void);
+
 /* a hardware counter of port 1; -1 if there is none of that name */
 long lib_counter(const char *dev, const char *name);
 
