@@ -339,5 +339,5 @@ int share_op_poll_cq(struct ibv_cq *ibv, int num_entries, struct ibv_wc *wc)
 	pthread_mutex_lock(&cq->polling);
 	ret = share_poll(&cq->path, num_entries, wc);
 	pthread_mutex_unlock(&cq->polling);
-	return ret == -ETIMEDOUT ? -share_error_stopped(ETIMEDOUT) : ret;
+	return ret < 0 ? -share_error_stopped(-ret) : ret;
 }

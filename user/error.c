@@ -126,5 +126,10 @@ int share_error_control(int err, const char *what)
 
 int share_error_stopped(int ret)
 {
+	if (ret == EBADMSG)
+		return share_error(ret, "using a queue: what is shared holds what"
+					" no process of this library writes, so"
+					" this process uses it no more; revoke"
+					" it, and make another one");
 	return ret == ETIMEDOUT ? share_error_ioctl(ret, "using a queue") : ret;
 }

@@ -126,8 +126,8 @@ uint32_t share_mailbox_count(const struct share_cq_view *cq, uint32_t slot)
  * The consumer index moves once, at the end. What a process that dies before
  * has copied is still here, for its heir.
  */
-static uint32_t take(const struct share_cq_view *cq, uint32_t slot,
-		     uint32_t wanted, struct ibv_wc *wc)
+static int take(const struct share_cq_view *cq, uint32_t slot,
+		uint32_t wanted, struct ibv_wc *wc)
 {
 	struct share_mailbox *box = share_mailbox_of(cq, slot);
 	uint32_t consumer = share_load(&box->consumer);
@@ -137,14 +137,14 @@ static uint32_t take(const struct share_cq_view *cq, uint32_t slot,
 	if (available > cq->mailbox_entries) {
 		/* somebody tampered with it; start anew, empty */
 		share_store_release(&box->consumer, consumer + available);
-		return 0;
+		return -EBADMSG;
 	}
 	for (n = 0; n < wanted && n < available; n++) {
 		share_copy_in(&c, entry_of(cq, slot, consumer + n), sizeof(c));
 		unpack(&wc[n], &c);
 	}
 	share_store_ordered(&box->consumer, consumer + n);
-	return n;
+	return (int)n;
 }
 
 int share_mailbox_take(const struct share_cq_view *cq,
@@ -153,8 +153,7 @@ int share_mailbox_take(const struct share_cq_view *cq,
 		       struct ibv_wc *wc)
 {
 	struct share_mailbox *box = share_mailbox_of(cq, me->slot);
-	uint32_t n;
-	int ret;
+	int ret, n;
 
 	if (share_mailbox_empty(cq, me->slot))
 		return 0;
@@ -164,9 +163,10 @@ int share_mailbox_take(const struct share_cq_view *cq,
 		return 0;
 	n = take(cq, me->slot, (uint32_t)num_entries, wc);
 	/* with the lock: see recount.c */
-	share_credit_give(&box->quota, n);
+	if (n > 0)
+		share_credit_give(&box->quota, (uint32_t)n);
 	share_unlock(&box->lock, me);
-	return (int)n;
+	return n;
 }
 
 int share_credit_take(uint32_t *word, uint32_t limit, uint32_t *used)

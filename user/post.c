@@ -85,7 +85,7 @@ static int state_allows(uint32_t state, uint32_t direction)
  * then its call has not happened. If the QP was reset since, the tail has
  * followed the head. Whatever it had reserved is counted anew.
  */
-static void roll_back(struct posting *p)
+static int roll_back(struct posting *p)
 {
 	const struct share_ring *ring = p->ring;
 	struct share_wq *wq = p->dir.wq;
@@ -93,19 +93,18 @@ static void roll_back(struct posting *p)
 	uint32_t pending = head - share_load_acquire(&wq->tail);
 	uint32_t ahead = (head - ring->provider->published(ring)) & ring->mask;
 
+	/* more than there can be: somebody tampered with it */
+	if (pending > p->dir.entries || (pending && ahead > pending))
+		return EBADMSG;
 	if (!ahead)
-		return;
+		return 0;
 	share_store(&p->cq_view->body->recount, 1);
-	/* more than there can be: somebody tampered with the ring */
-	if (pending && ahead > pending) {
-		ring->provider->publish(ring, head);
-		return;
-	}
 	if (!pending)
 		share_store_ordered(&wq->tail, head - ahead);
 	share_store_ordered(&wq->head, head - ahead);
 	/* it may have been the one that was signaled for our sake */
 	share_store(&wq->unsignaled, p->dir.entries);
+	return 0;
 }
 
 static void note_death(struct posting *p)
@@ -122,6 +121,8 @@ static int begin(struct posting *p)
 	struct share_wq *wq = p->dir.wq;
 	int ret;
 
+	if (share_load(&p->path->corrupt))
+		return EBADMSG;
 	ret = share_lock(&wq->lock, &control->me);
 	if (ret && ret != EOWNERDEAD)
 		return ret;
@@ -132,13 +133,16 @@ static int begin(struct posting *p)
 	}
 	if (ret == EOWNERDEAD)
 		note_death(p);
-	roll_back(p);
+	ret = roll_back(p);
+	if (ret)
+		share_store(&p->path->corrupt, 1);
 	p->head = share_load(&wq->head);
 	p->first = p->head;
-	if (state_allows(share_load(&p->path->view.body->state), p->direction))
-		return 0;
-	share_unlock(&wq->lock, &control->me);
-	return EINVAL;
+	if (!ret && !state_allows(share_load(&p->path->view.body->state), p->direction))
+		ret = EINVAL;
+	if (ret)
+		share_unlock(&wq->lock, &control->me);
+	return ret;
 }
 
 /*

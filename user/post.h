@@ -22,6 +22,8 @@ struct share_srq_path;
  * @send_cq, @recv_cq: must outlive it
  * @srq: of the QP, or NULL: then what it has in hand at RESET is given up when
  *	another process sees to it
+ * @corrupt: ring or queue are in a state that no process leaves them in; this
+ *	one uses it no more
  * @gate_round: of the gate, that this process takes part in; 0: none yet
  */
 struct share_qp_path {
@@ -35,6 +37,7 @@ struct share_qp_path {
 	struct share_cq_view send_cq_view;
 	struct share_cq_view recv_cq_view;
 	struct share_srq_path *srq;
+	uint32_t corrupt;
 	uint32_t gate_round;
 };
 
@@ -55,8 +58,8 @@ int share_qp_path_init(struct share_qp_path *path,
  * As ibv_post_send() and ibv_post_recv(): 0, or an errno value with *@bad set:
  * EINVAL: malformed, or the QP is not in the state for it; EOPNOTSUPP: an
  * opcode that is not shared; ENOMEM: no room in ring, CQ or mailbox; EACCES:
- * no right; ENOLINK: the QP is gone; ETIMEDOUT: a stopped process is in the
- * way. What stands before *@bad is posted.
+ * no right; ENOLINK: the QP is gone; EBADMSG: what is shared was tampered with;
+ * ETIMEDOUT: a stopped process is in the way. What stands before *@bad is posted.
  */
 int share_post_send(struct share_qp_path *path, struct ibv_send_wr *wr,
 		    struct ibv_send_wr **bad);

@@ -46,27 +46,32 @@ void share_srq_sweep(const struct share_srq_view *view)
  * A poster that died has perhaps moved the head, but not the producer index:
  * then its call has not happened.
  */
-static void roll_back(struct posting *p, int died)
+static int roll_back(struct posting *p, int died)
 {
 	const struct share_ring *ring = &p->path->ring;
 	uint32_t head = share_load(&p->wq->head);
 	uint32_t ahead = (head - ring->provider->published(ring)) & ring->mask;
 
-	if (!ahead && !died)
-		return;
-	share_store(&p->path->cq_view.body->recount, 1);
 	/* more than there can be: somebody tampered with the ring */
 	if (ahead > ring->provider->used(ring, head))
-		ring->provider->publish(ring, head);
-	else if (ahead)
+		return EBADMSG;
+	if (!ahead && !died)
+		return 0;
+	share_store(&p->path->cq_view.body->recount, 1);
+	if (ahead)
 		share_store_ordered(&p->wq->head, head - ahead);
 	share_srq_sweep(&p->path->view);
+	return 0;
 }
 
 static int begin(struct posting *p)
 {
 	const struct share_control *control = p->path->control;
-	int ret = share_lock(&p->wq->lock, &control->me);
+	int ret;
+
+	if (share_load(&p->path->corrupt))
+		return EBADMSG;
+	ret = share_lock(&p->wq->lock, &control->me);
 
 	if (ret && ret != EOWNERDEAD)
 		return ret;
@@ -78,10 +83,14 @@ static int begin(struct posting *p)
 	if (ret)
 		__atomic_fetch_add(&p->path->view.body->takeovers, 1,
 				   __ATOMIC_RELAXED);
-	roll_back(p, ret != 0);
+	ret = roll_back(p, ret != 0);
 	p->head = share_load(&p->wq->head);
 	p->first = p->head;
-	return 0;
+	if (ret) {
+		share_store(&p->path->corrupt, 1);
+		share_unlock(&p->wq->lock, &control->me);
+	}
+	return ret;
 }
 
 /* Pairs with the acquires of steerer and device, as in post.c. */

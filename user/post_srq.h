@@ -17,6 +17,7 @@
  * @control: must outlive it
  * @ring: base is NULL without the right POST_RECV
  * @cq: must outlive it
+ * @corrupt: as in share_qp_path
  */
 struct share_srq_path {
 	struct share_control *control;
@@ -24,6 +25,7 @@ struct share_srq_path {
 	struct share_ring ring;
 	struct share_cq_path *cq;
 	struct share_cq_view cq_view;
+	uint32_t corrupt;
 };
 
 /* @base: the mapped ring, or NULL; nothing to undo. */

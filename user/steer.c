@@ -181,6 +181,8 @@ static int steer_one(struct share_cq_path *path, struct batch *batch,
 	ret = share_request_find(path->control, &path->view, wc->wr_id, r);
 	if (ret) {
 		share_count(ret == ENOENT ? &counters->stale : &counters->impossible);
+		if (ret != ENOENT)
+			share_store(&path->corrupt, 1);
 		path->ring.provider->cq_consume(&path->ring);
 		return 0;
 	}
@@ -308,6 +310,8 @@ int share_poll(struct share_cq_path *path, int num_entries, struct ibv_wc *wc)
 
 	if (num_entries <= 0)
 		return num_entries ? -EINVAL : 0;
+	if (share_load(&path->corrupt))
+		return -EBADMSG;
 	if (share_control_cq_live(path->control, &path->view))
 		return -ENOLINK;
 	share_recover_sometimes(path->control);
@@ -323,6 +327,10 @@ int share_poll(struct share_cq_path *path, int num_entries, struct ibv_wc *wc)
 		}
 	}
 	n = take_mail(path, num_entries, wc);
+	if (n < 0)
+		share_store(&path->corrupt, 1);
+	if (n <= 0 && share_load(&path->corrupt))
+		return -EBADMSG;
 	return n || ret != EBUSY || !is_stuck(path) ? n : -ETIMEDOUT;
 }
 

@@ -20,6 +20,8 @@
  * @recount_ms: when that failed last
  * @oldest: cookie of the completion that the holder of the lock left in the
  *	ring, and since when
+ * @corrupt: ring or mailbox hold what nobody can have put there; this process
+ *	uses it no more
  */
 struct share_cq_path {
 	struct share_control *control;
@@ -30,6 +32,7 @@ struct share_cq_path {
 	uint32_t recount_ms;
 	uint32_t oldest_ms;
 	uint64_t oldest;
+	uint32_t corrupt;
 };
 
 /*

@@ -207,10 +207,13 @@ static int stale_and_impossible(void)
 	fake_inject(bed.dev, 0, share_cookie(2, 0, epoch, 1), 0);
 	fake_inject(bed.dev, 0, share_cookie(1, 0, epoch, 0), 0);
 	fake_inject(bed.dev, 0, share_cookie(2, 0, epoch, 0x80000000), 0);
-	CHECK(share_poll(&exporter.cq, 64, wc) == 0);
+	CHECK(share_poll(&exporter.cq, 64, wc) == -EBADMSG);
 	CHECK(share_load(&counters->impossible) == 5);
+	/* that process uses it no more */
 	CHECK(!bed_send(&other, 2, 1, 0));
 	fake_step(bed.dev);
+	CHECK(share_poll(&exporter.cq, 64, wc) == -EBADMSG);
+	exporter.cq.corrupt = 0;
 	CHECK(share_poll(&exporter.cq, 64, wc) == 1 && wc[0].wr_id == 1);
 	/* the same once more */
 	fake_inject(bed.dev, 0, share_cookie(2, 0, epoch, 0), 0);
