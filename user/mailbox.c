@@ -49,11 +49,13 @@ static void pack(struct share_completion *c, const struct ibv_wc *wc,
 	c->slot_generation = slot_generation;
 }
 
+/*
+ * Whoever polls into shared memory leaves it to others when it dies: the status
+ * comes last, by one store. Where it has not changed, there is no completion.
+ */
 static void unpack(struct ibv_wc *wc, const struct share_completion *c)
 {
-	memset(wc, 0, sizeof(*wc));
 	wc->wr_id = (uint64_t)c->wr_id_high << 32 | c->wr_id_low;
-	wc->status = (enum ibv_wc_status)c->status;
 	wc->opcode = (enum ibv_wc_opcode)c->opcode;
 	wc->vendor_err = c->vendor_err;
 	wc->byte_len = c->byte_len;
@@ -65,6 +67,7 @@ static void unpack(struct ibv_wc *wc, const struct share_completion *c)
 	wc->slid = (uint16_t)c->pkey_slid;
 	wc->sl = (uint8_t)(c->sl_path >> 8);
 	wc->dlid_path_bits = (uint8_t)c->sl_path;
+	__atomic_store_n(&wc->status, (enum ibv_wc_status)c->status, __ATOMIC_RELEASE);
 }
 
 static int put(const struct share_cq_view *cq, uint32_t slot,

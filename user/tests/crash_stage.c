@@ -172,6 +172,7 @@ static long kill_at_store(void (*act)(void), long n)
 		{ bed.dev->cqs[0].ring, bed.dev->cqs[0].bytes },
 		{ qp->sq.ring, qp->sq.bytes },
 		{ qp->rq.ring, qp->rq.bytes },
+		{ common, sizeof(*common) },
 		{ NULL, 0 },
 	};
 
