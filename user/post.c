@@ -47,8 +47,7 @@ struct request {
 	uint32_t flags;
 };
 
-static void init_posting(struct posting *p, struct share_qp_path *path,
-			 uint32_t direction)
+static void init_posting(struct posting *p, struct share_qp_path *path, uint32_t direction)
 {
 	int send = direction == SHARE_COOKIE_SEND;
 
@@ -109,13 +108,13 @@ static int roll_back(struct posting *p)
 
 static void note_death(struct posting *p)
 {
-	__atomic_fetch_add(&p->path->view.body->takeovers, 1,
-			   __ATOMIC_RELAXED);
+	__atomic_fetch_add(&p->path->view.body->takeovers, 1, __ATOMIC_RELAXED);
 	share_store(&p->cq_view->body->recount, 1);
 	p->repaired = 1;
 }
 
-static int begin(struct posting *p)
+/* Whatever the state of the QP. */
+static int begin_any(struct posting *p)
 {
 	const struct share_control *control = p->path->control;
 	struct share_wq *wq = p->dir.wq;
@@ -138,11 +137,19 @@ static int begin(struct posting *p)
 		share_store(&p->path->corrupt, 1);
 	p->head = share_load(&wq->head);
 	p->first = p->head;
-	if (!ret && !state_allows(share_load(&p->path->view.body->state), p->direction))
-		ret = EINVAL;
 	if (ret)
 		share_unlock(&wq->lock, &control->me);
 	return ret;
+}
+
+static int begin(struct posting *p)
+{
+	int ret = begin_any(p);
+
+	if (ret || state_allows(share_load(&p->path->view.body->state), p->direction))
+		return ret;
+	share_unlock(&p->dir.wq->lock, &p->path->control->me);
+	return EINVAL;
 }
 
 /*
@@ -202,8 +209,7 @@ static uint64_t write_shadow(struct posting *p, const struct request *request)
 		.bytes = request->length,
 	};
 
-	share_copy_out(share_shadow_of(&p->dir, p->head), &shadow,
-		       sizeof(shadow));
+	share_copy_out(share_shadow_of(&p->dir, p->head), &shadow, sizeof(shadow));
 	return share_cookie(p->direction, p->path->view.index,
 			    share_load(&p->path->view.body->epoch), p->head);
 }
@@ -244,8 +250,7 @@ static uint32_t wc_opcode(const struct ibv_send_wr *wr)
  * use. So the last request that got a credit always gives it back, and with it
  * those before it.
  */
-static uint32_t shadow_flags(struct posting *p, const struct ibv_send_wr *wr,
-			     int low)
+static uint32_t shadow_flags(struct posting *p, const struct ibv_send_wr *wr, int low)
 {
 	uint32_t *unsignaled = &p->dir.wq->unsignaled;
 	uint32_t flags = 0;
@@ -287,9 +292,8 @@ static int post_one_send(struct posting *p, const struct ibv_send_wr *wr)
 	request.length = (uint32_t)length;
 	request.flags = shadow_flags(p, wr, low);
 	cookie = write_shadow(p, &request);
-	p->ring->provider->write_send(p->ring, p->head, wr, attr->qp_type,
-				      cookie, request.flags != 0,
-				      request.length);
+	p->ring->provider->write_send(p->ring, p->head, wr, attr->qp_type, cookie,
+				      request.flags != 0, request.length);
 	p->head++;
 	return 0;
 }
@@ -375,8 +379,7 @@ static void flush_if_failed(struct share_qp_path *path)
 {
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (share_load(&path->view.body->state) == IBV_QPS_ERR)
-		share_doorbell_kick(path->control, &path->view,
-				    IB_UVERBS_SHARE_KICK_RECV);
+		share_doorbell_kick(path->control, &path->view, IB_UVERBS_SHARE_KICK_RECV);
 }
 
 int share_post_recv(struct share_qp_path *path, struct ibv_recv_wr *wr,
@@ -400,4 +403,27 @@ int share_post_recv(struct share_qp_path *path, struct ibv_recv_wr *wr,
 	if (end(&p))
 		flush_if_failed(path);
 	return ret;
+}
+
+int share_posted(struct share_qp_path *path, uint32_t direction, uint32_t *count)
+{
+	struct posting p;
+	int ret;
+
+	init_posting(&p, path, direction);
+	*count = 0;
+	if (!p.ring->base)
+		return p.dir.entries ? EACCES : 0;
+	ret = begin_any(&p);
+	if (ret)
+		return ret;
+	*count = p.head;
+	if (!end(&p))
+		return 0;
+	/* who has died may not have come to that */
+	if (direction == SHARE_COOKIE_RECV)
+		flush_if_failed(path);
+	else
+		share_doorbell_ring(path->control, &path->view);
+	return 0;
 }

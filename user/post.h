@@ -68,6 +68,13 @@ int share_post_send_whole(struct share_qp_path *path, struct ibv_send_wr *wr);
 int share_post_recv(struct share_qp_path *path, struct ibv_recv_wr *wr,
 		    struct ibv_recv_wr **bad);
 
+/*
+ * How many requests were ever posted, by whomever; wraps around. What a dead
+ * process had posted by halves is put back before. EACCES, ENOLINK, ETIMEDOUT
+ * as above.
+ */
+int share_posted(struct share_qp_path *path, uint32_t direction, uint32_t *count);
+
 enum ibv_qp_state share_qp_state(const struct share_qp_path *path);
 
 /*

@@ -114,6 +114,22 @@ int ibv_share_query_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr,
 	return 0;
 }
 
+int ibv_share_query_posted(struct ibv_qp *ibv, struct ibv_share_posted_attr *attr)
+{
+	struct share_qp *qp = share_qp_of(ibv);
+	int ret;
+
+	if (!qp)
+		return errno;
+	ret = share_context_check(qp->obj.ctx);
+	if (ret)
+		return ret;
+	ret = share_posted(&qp->path, SHARE_COOKIE_SEND, &attr->sends);
+	if (!ret)
+		ret = share_posted(&qp->path, SHARE_COOKIE_RECV, &attr->receives);
+	return ret ? share_error_ioctl(ret, "counting what was posted") : 0;
+}
+
 int share_op_post_send(struct ibv_qp *ibv, struct ibv_send_wr *wr,
 		       struct ibv_send_wr **bad)
 {

@@ -229,6 +229,17 @@ struct ibv_share_mr_attr {
 };
 
 /**
+ * struct ibv_share_posted_attr - answer of ibv_share_query_posted()
+ * @sends: requests that were ever posted to the send queue of this QP, by all
+ *	processes; RESET does not clear it; wraps around
+ * @receives: the same of the receive queue
+ */
+struct ibv_share_posted_attr {
+	uint32_t sends;
+	uint32_t receives;
+};
+
+/**
  * struct ibv_share_slot_attr - answer of ibv_share_query_slot()
  * @state: of the process
  * @generation: how often the slot was given away
@@ -783,6 +794,24 @@ int ibv_share_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr,
  */
 int ibv_share_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr,
 		       int attr_mask, struct ibv_qp_init_attr *init_attr);
+
+/**
+ * ibv_share_query_posted - count what was posted to a shared queue pair
+ * @qp: a shared QP
+ * @attr: filled in
+ *
+ * For a process that takes over from another one that died in
+ * ibv_post_send() or ibv_post_recv(): has that been posted or not? A request
+ * counts from when the device can see it, and the requests of one call count
+ * together or not at all. So the counts tell what is left to be done to who
+ * knows the order of what has to be posted. Nobody else may post meanwhile, of
+ * course. Needs the rights POST_SEND and, if it has a receive queue of its own,
+ * POST_RECV.
+ *
+ * Return: 0 or an errno value; ETIMEDOUT: a stopped process is in the middle of
+ * a post.
+ */
+int ibv_share_query_posted(struct ibv_qp *qp, struct ibv_share_posted_attr *attr);
 
 /**
  * ibv_share_fix_cm_attr - correct what rdma_init_qp_attr() returns

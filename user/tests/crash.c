@@ -58,10 +58,11 @@ static int verify_send(int ended)
 {
 	const struct share_wq *wq = &exporter.qp.view.body->send;
 	uint32_t published = exporter.qp.sq.provider->published(&exporter.qp.sq);
-	uint32_t i;
+	uint32_t i, posted;
 
 	CHECK(published == 3 || published == 6);
 	CHECK(!ended || published == 6);
+	CHECK(!share_posted(&exporter.qp, SHARE_COOKIE_SEND, &posted) && posted == published);
 	for (i = 0; i < 3; i++)
 		CHECK(send_number(&exporter, 203 + i));
 	CHECK(share_load(&wq->head) == published + 3);
@@ -110,10 +111,11 @@ static void act_recv(void)
 static int verify_recv(int ended)
 {
 	uint32_t published = exporter.qp.rq.provider->published(&exporter.qp.rq);
-	uint32_t i;
+	uint32_t i, posted;
 
 	CHECK(published == 1 || published == 4);
 	CHECK(!ended || published == 4);
+	CHECK(!share_posted(&exporter.qp, SHARE_COOKIE_RECV, &posted) && posted == published);
 	for (i = 0; i < 2; i++)
 		CHECK(recv_number(&exporter, 120 + i));
 	for (i = 0; i < published + 2; i++)
