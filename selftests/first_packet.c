@@ -19,7 +19,7 @@
 #include <unistd.h>
 #include <rdma/rdma_cma.h>
 #include <kselftest_harness.h>
-#include "share_library.h"
+#include "share_program.h"
 
 #define ADDRESS "10.8.0.1"
 #define PORT 7174
@@ -29,63 +29,12 @@
 #define LIMIT_S 500 /* each test; the harness is less patient */
 #define RNR "send_rnr_err"
 
-struct program {
-	pid_t pid;
-	int out;
-};
-
 /* what rping sends */
 struct info {
 	uint64_t address;
 	uint32_t key;
 	uint32_t size;
 };
-
-static int start(struct program *p, char *const argv[])
-{
-	int out[2];
-
-	CHECK(!pipe2(out, O_CLOEXEC));
-	fflush(stdout);
-	p->pid = fork();
-	CHECK(p->pid >= 0);
-	if (!p->pid) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		dup2(out[1], 1);
-		dup2(out[1], 2);
-		execvp(argv[0], argv);
-		_exit(127);
-	}
-	close(out[1]);
-	p->out = out[0];
-	return 0;
-}
-
-/*
- * The end of it, and if that is a bad one, what it has said; unless it is
- * @excused.
- */
-static int ends(struct program *p, const char *name, const char *excused)
-{
-	char text[4096];
-	int status, n, length = 0;
-
-	while ((n = read(p->out, text + length, sizeof(text) - 1 - length)) > 0)
-		length += n;
-	text[length] = 0;
-	close(p->out);
-	CHECK(waitpid(p->pid, &status, 0) == p->pid);
-	if (excused && !strcmp(text, excused))
-		return 0;
-	if (status)
-		printf("# %s: status 0x%x: %s\n", name, status, text);
-	return status;
-}
-
-static int ends_well(struct program *p, const char *name)
-{
-	return ends(p, name, NULL);
-}
 
 static int server(struct program *p, char *mode, char *connections, char *workers)
 {
@@ -94,7 +43,7 @@ static int server(struct program *p, char *mode, char *connections, char *worker
 	char text[7] = "";
 	ssize_t n;
 
-	CHECK(!start(p, argv));
+	CHECK(!program_start(p, argv));
 	n = read(p->out, text, 6);
 	CHECK(n == 6 && !strcmp(text, "ready\n"));
 	return 0;
@@ -109,10 +58,10 @@ static int rping(char *count)
 	char *argv[] = { "rping", "-c", "-a", ADDRESS, "-p", PORT_TEXT, "-V", "-C", count, NULL };
 	struct program p;
 
-	CHECK(!start(&p, argv));
-	return ends(&p, "rping",
-		    "client DISCONNECT EVENT...\n"
-		    "rdma_get_cm_event: Bad file descriptor\n");
+	CHECK(!program_start(&p, argv));
+	return program_ends(&p, "rping",
+			    "client DISCONNECT EVENT...\n"
+			    "rdma_get_cm_event: Bad file descriptor\n");
 }
 
 static int ucmatose(void)
@@ -120,8 +69,8 @@ static int ucmatose(void)
 	char *argv[] = { "ucmatose", "-s", ADDRESS, "-p", PORT_TEXT, NULL };
 	struct program p;
 
-	CHECK(!start(&p, argv));
-	return ends_well(&p, "ucmatose");
+	CHECK(!program_start(&p, argv));
+	return program_ends_well(&p, "ucmatose");
 }
 
 FIXTURE(first_packet)
@@ -146,7 +95,7 @@ TEST_F_TIMEOUT(first_packet, gate_rping, LIMIT_S)
 	ASSERT_EQ(server(&self->server, "gate", IN_A_ROW_TEXT, "2"), 0);
 	for (i = 0; i < IN_A_ROW; i++)
 		ASSERT_EQ(rping("1"), 0);
-	EXPECT_EQ(ends_well(&self->server, "server"), 0);
+	EXPECT_EQ(program_ends_well(&self->server, "server"), 0);
 	EXPECT_GE(before, 0);
 	EXPECT_EQ(lib_counter("rxe0", RNR), before);
 }
@@ -160,7 +109,7 @@ TEST_F_TIMEOUT(first_packet, without_gate, LIMIT_S)
 	ASSERT_EQ(server(&self->server, "rnr", "10", "1"), 0);
 	for (i = 0; i < 10; i++)
 		ASSERT_EQ(rping("2"), 0);
-	EXPECT_EQ(ends_well(&self->server, "server"), 0);
+	EXPECT_EQ(program_ends_well(&self->server, "server"), 0);
 	EXPECT_GT(lib_counter("rxe0", RNR), before);
 }
 
@@ -173,7 +122,7 @@ TEST_F_TIMEOUT(first_packet, shared_memory, LIMIT_S)
 	ASSERT_EQ(server(&self->server, "shared", "3", "1"), 0);
 	for (i = 0; i < 3; i++)
 		ASSERT_EQ(rping("5"), 0);
-	EXPECT_EQ(ends_well(&self->server, "server"), 0);
+	EXPECT_EQ(program_ends_well(&self->server, "server"), 0);
 	EXPECT_EQ(lib_counter("rxe0", RNR), before);
 }
 
@@ -185,7 +134,7 @@ TEST_F_TIMEOUT(first_packet, gate_ucmatose, LIMIT_S)
 	ASSERT_EQ(server(&self->server, "ucmatose", "5", "1"), 0);
 	for (i = 0; i < 5; i++)
 		ASSERT_EQ(ucmatose(), 0);
-	EXPECT_EQ(ends_well(&self->server, "server"), 0);
+	EXPECT_EQ(program_ends_well(&self->server, "server"), 0);
 }
 
 /*
@@ -317,7 +266,7 @@ TEST_F_TIMEOUT(first_packet, gate_own_client, LIMIT_S)
 		ASSERT_EQ(client_talks(&c), 0);
 		client_closes(&c);
 	}
-	EXPECT_EQ(ends_well(&self->server, "server"), 0);
+	EXPECT_EQ(program_ends_well(&self->server, "server"), 0);
 	EXPECT_EQ(lib_counter("rxe0", RNR), before);
 }
 
@@ -339,7 +288,7 @@ TEST_F_TIMEOUT(first_packet, peer_goes_meanwhile, LIMIT_S)
 	EXPECT_LT(i, 100);
 	EXPECT_EQ(waitpid(self->server.pid, &status, WNOHANG), 0);
 	kill(self->server.pid, SIGTERM);
-	EXPECT_EQ(ends_well(&self->server, "server"), SIGTERM);
+	EXPECT_EQ(program_ends_well(&self->server, "server"), SIGTERM);
 }
 
 TEST_HARNESS_MAIN

@@ -19,7 +19,7 @@ int child_start(struct child *child, void (*run)(int sock, void *arg), void *arg
 {
 	int pair[2];
 
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
 		return errno;
 	child->pid = fork();
 	if (child->pid < 0)
