@@ -28,8 +28,8 @@ struct ibv_context *lib_open(const char *name)
 	return context;
 }
 
-int lib_connect(struct ibv_qp *qp, int shared, uint32_t to,
-		const union ibv_gid *gid)
+static int connect_qp(struct ibv_qp *qp, int shared, uint32_t to, const union ibv_gid *gid,
+		      uint32_t psn)
 {
 	int (*modify)(struct ibv_qp * qp, struct ibv_qp_attr * attr, int mask) =
 		shared ? ibv_share_modify_qp : ibv_modify_qp;
@@ -39,6 +39,7 @@ int lib_connect(struct ibv_qp *qp, int shared, uint32_t to,
 		.qp_access_flags = ACCESS | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC,
 		.path_mtu = IBV_MTU_1024,
 		.dest_qp_num = to,
+		.rq_psn = psn,
 		.max_dest_rd_atomic = 1,
 		.max_rd_atomic = 1,
 		.min_rnr_timer = 12,
@@ -65,6 +66,16 @@ uint32_t lib_now_ms(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (uint32_t)(now.tv_sec * 1000 + now.tv_nsec / 1000000);
+}
+
+int lib_connect(struct ibv_qp *qp, int shared, uint32_t to, const union ibv_gid *gid)
+{
+	return connect_qp(qp, shared, to, gid, 0);
+}
+
+int lib_connect_psn(struct ibv_qp *qp, uint32_t to, const union ibv_gid *gid, uint32_t psn)
+{
+	return connect_qp(qp, 1, to, gid, psn);
 }
 
 long lib_counter(const char *dev, const char *name)

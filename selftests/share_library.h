@@ -30,6 +30,8 @@ struct ibv_context *lib_open(const char *name);
 
 /* From RESET to RTS. @shared: the QP is one of libibvshare. */
 int lib_connect(struct ibv_qp *qp, int shared, uint32_t to, const union ibv_gid *gid);
+/* The same for a shared QP whose peer begins with @psn; it begins with 0 itself. */
+int lib_connect_psn(struct ibv_qp *qp, uint32_t to, const union ibv_gid *gid, uint32_t psn);
 
 /* of the monotonic clock */
 uint32_t lib_now_ms(void);
