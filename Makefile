@@ -45,8 +45,8 @@ selftests: lib ## build the test programs for the VM in build/selftests/
 demo: modules lib ## two processes share a QP, in a VM (a minute, needs nothing before)
 	@$(VM) --results $(B)/results/demo-$(KERNEL) --exec scripts/demo-guest
 
-check: ## everything: lint, host tests, VM tests on both kernels
-	@scripts/check $(if $(filter yes,$(DEBUG)),--debug)
+check: ## everything: lint, host tests, VM tests; DEBUG=no: not on the debug kernel, if there is one
+	@scripts/check $(DEBUG:%=--$(if $(filter no,$(DEBUG)),no-)debug)
 
 check-debug: ## the VM tests on the debug kernel of KERNEL, which is built if it is missing
 	@scripts/check-debug $(KERNEL:debug-%=%)
@@ -74,7 +74,7 @@ fuzz: modules selftests ## CALLS random calls from SEED on, in a VM with KERNEL
 		--env FUZZ_CALLS=$(CALLS) --env FUZZ_SEED=$(SEED)
 
 soak: modules selftests ## use of shares against their end, MINUTES long, in a VM with KERNEL
-	@SOAK=1 scripts/vmtest $(KERNEL) 'soak soak_rings' --results $(B)/results/soak-$(KERNEL) \
+	@scripts/vmtest $(KERNEL) 'soak soak_rings' --results $(B)/results/soak-$(KERNEL) \
 		--slow 1000 --env SOAK_SECONDS=$$(($(MINUTES) * 60))
 
 hostile: modules selftests ## an importer that scribbles on rings, MINUTES long, in a VM with KERNEL

@@ -7,10 +7,13 @@
  * What rxe believes blindly from a ring. "private": a process spoils the ring of
  * a QP of its own, with nothing of this project; "shared": an importer spoils
  * that of its exporter. Says what came of it, if there is still somebody to say
- * it: run it in a VM of its own (scripts/rxe-faults). create_qp is no fault of a
- * ring: there is no memory for a QP, and nothing is shared either way.
+ * it: run it in a VM of its own (scripts/rxe-faults). Some are no faults of a ring:
+ * create_qp, there is no memory for a QP; traffic, two send to one QP, for
+ * FAULT_SECONDS; nothing is shared either way; reset, while somebody rings.
  */
 #include <infiniband/verbs.h>
+#include <pthread.h>
+#include <time.h>
 
 #include "share_fault.h"
 #include "share_test.h"
@@ -117,53 +120,6 @@ static void fail_second(struct rings *rings)
 	}
 }
 
-static int create(void *data)
-{
-	struct endpoint *ep = data;
-
-	return qp_create(ep, IB_UVERBS_QPT_RC, NULL, &ep->qp);
-}
-
-static int undo(void *data)
-{
-	struct endpoint *ep = data;
-
-	return destroy(ep->fd, UVERBS_OBJECT_QP, ep->qp.handle);
-}
-
-/* no memory at each place of a creation: what is there to be undone? */
-static void create_qp(struct endpoint *ep)
-{
-	struct fault_call call = { .run = create, .undo = undo, .also = { ENFILE } };
-	struct fault_count count;
-
-	if (access("/proc/thread-self/fail-nth", W_OK)) {
-		printf("this kernel has no fault injection\n");
-		return;
-	}
-	fault_require();
-	if (!fault_sweep(&call, ep, &count))
-		printf("refused each time\n");
-}
-
-static const struct fault {
-	const char *name;
-	void (*spoil)(struct rings *rings, struct rxe_sge *sge);
-	void (*meanwhile)(struct rings *rings);
-	void (*instead)(struct endpoint *ep);
-} faults[] = {
-	{ .name = "opcode", .spoil = opcode },
-	{ .name = "reg_mr", .spoil = reg_mr },
-	{ .name = "inline_offset", .spoil = inline_offset },
-	{ .name = "producer_index", .spoil = producer_index },
-	{ .name = "num_sge", .spoil = num_sge },
-	{ .name = "cur_sge", .spoil = cur_sge },
-	{ .name = "recv_num_sge", .spoil = recv_num_sge },
-	{ .name = "recv_cur_sge", .spoil = recv_cur_sge },
-	{ .name = "state", .spoil = two, .meanwhile = fail_second },
-	{ .name = "create_qp", .instead = create_qp },
-};
-
 #define CHECK(cond)                                                            \
 	do {                                                                   \
 		if (!(cond)) {                                                 \
@@ -193,6 +149,176 @@ static void import_rings(struct endpoint *ep, struct rings *rings, struct import
 	CHECK(rings->send != MAP_FAILED && rings->recv != MAP_FAILED);
 }
 
+static int create(void *data)
+{
+	struct endpoint *ep = data;
+
+	return qp_create(ep, IB_UVERBS_QPT_RC, NULL, &ep->qp);
+}
+
+static int undo(void *data)
+{
+	struct endpoint *ep = data;
+
+	return destroy(ep->fd, UVERBS_OBJECT_QP, ep->qp.handle);
+}
+
+/* no memory at each place of a creation: what is there to be undone? */
+static void create_qp(struct endpoint *ep, bool shared)
+{
+	struct fault_call call = { .run = create, .undo = undo, .also = { ENFILE } };
+	struct fault_count count;
+
+	if (access("/proc/thread-self/fail-nth", W_OK)) {
+		printf("this kernel has no fault injection\n");
+		return;
+	}
+	fault_require();
+	if (!fault_sweep(&call, ep, &count))
+		printf("refused each time\n");
+}
+
+static time_t end_of_time(void)
+{
+	const char *seconds = getenv("FAULT_SECONDS");
+
+	return time(NULL) + (seconds ? atoi(seconds) : 60);
+}
+
+/* who rings */
+struct ringer {
+	int fd;
+	uint32_t handle;
+	bool shared;
+	bool stop;
+};
+
+static void *ring_on(void *arg)
+{
+	struct ringer *r = arg;
+	unsigned int i;
+
+	for (i = 0; !__atomic_load_n(&r->stop, __ATOMIC_RELAXED); i++)
+		r->shared ? do_kick(r->fd, r->handle, 1 + i % 3) : qp_doorbell(r->fd, r->handle);
+	return NULL;
+}
+
+static int to_state(struct endpoint *ep, uint8_t state)
+{
+	struct ib_uverbs_qp_attr attr = qp_attr_to(ep, state);
+
+	return qp_modify(ep->fd, ep->qp.handle, &attr);
+}
+
+/* with work that fails, so that the QP goes to ERR by itself as well */
+static void reset(struct endpoint *ep, bool shared)
+{
+	struct rxe_sge sge = { .addr = (uintptr_t)buffer, .length = BYTES };
+	struct ringer ringer = { ep->fd, ep->qp.handle, shared, false };
+	time_t end = end_of_time();
+	struct import import;
+	struct rings rings;
+	pthread_t thread;
+	unsigned int i;
+
+	if (shared) {
+		import_rings(ep, &rings, &import);
+		ringer.handle = import.handle;
+	}
+	CHECK(!pthread_create(&thread, NULL, ring_on, &ringer));
+	for (i = 0; time(NULL) < end; i++) {
+		if (!endpoint_connect(ep, ep)) {
+			post_recv(ep->qp.recv.buf, i, &sge);
+			post_send(ep->qp.send.buf, i, &sge);
+			if (i % 2)
+				to_state(ep, IBV_QPS_ERR);
+		}
+		CHECK(!to_state(ep, IBV_QPS_RESET));
+	}
+	__atomic_store_n(&ringer.stop, true, __ATOMIC_RELAXED);
+	pthread_join(thread, NULL);
+	printf("reset many times\n");
+}
+
+#define RC_ONLY                                                                                 \
+	(IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | \
+	 IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC)
+
+/* two senders to one QP, which does not ask from whom a packet is */
+struct sender {
+	struct endpoint ep;
+	pthread_t thread;
+	time_t end;
+};
+
+static void connect_uc(struct endpoint *ep, const struct endpoint *peer)
+{
+	struct ib_uverbs_qp_attr attr;
+	uint8_t state;
+
+	for (state = IBV_QPS_INIT; state <= IBV_QPS_RTS; state++) {
+		attr = qp_attr_to(peer, state);
+		attr.qp_attr_mask &= ~RC_ONLY;
+		CHECK(!qp_modify(ep->fd, ep->qp.handle, &attr));
+	}
+}
+
+static void *send_on(void *arg)
+{
+	struct rxe_sge sge = { .addr = (uintptr_t)buffer };
+	struct sender *s = arg;
+	struct ib_uverbs_wc wc;
+	unsigned int i;
+
+	for (i = 0; time(NULL) < s->end; i++) {
+		post_send(s->ep.qp.send.buf, i, &sge);
+		CHECK(!qp_doorbell(s->ep.fd, s->ep.qp.handle));
+		CHECK(poll_cq(s->ep.cq.ring.buf, &wc) && !wc.status);
+	}
+	return NULL;
+}
+
+/* on two CPUs: one queues the packet that the other takes and frees */
+static void traffic(struct endpoint *unused, bool shared)
+{
+	struct sender sender[2];
+	struct endpoint to;
+	int i;
+
+	CHECK(!endpoint_open(&to, "rxe0", IB_UVERBS_QPT_UC));
+	for (i = 0; i < 2; i++) {
+		CHECK(!endpoint_open(&sender[i].ep, "rxe1", IB_UVERBS_QPT_UC));
+		connect_uc(&sender[i].ep, &to);
+		sender[i].end = end_of_time();
+	}
+	connect_uc(&to, &sender[0].ep);
+	for (i = 0; i < 2; i++)
+		CHECK(!pthread_create(&sender[i].thread, NULL, send_on, &sender[i]));
+	for (i = 0; i < 2; i++)
+		pthread_join(sender[i].thread, NULL);
+	printf("sent many times\n");
+}
+
+static const struct fault {
+	const char *name;
+	void (*spoil)(struct rings *rings, struct rxe_sge *sge);
+	void (*meanwhile)(struct rings *rings);
+	void (*instead)(struct endpoint *ep, bool shared);
+} faults[] = {
+	{ .name = "opcode", .spoil = opcode },
+	{ .name = "reg_mr", .spoil = reg_mr },
+	{ .name = "inline_offset", .spoil = inline_offset },
+	{ .name = "producer_index", .spoil = producer_index },
+	{ .name = "num_sge", .spoil = num_sge },
+	{ .name = "cur_sge", .spoil = cur_sge },
+	{ .name = "recv_num_sge", .spoil = recv_num_sge },
+	{ .name = "recv_cur_sge", .spoil = recv_cur_sge },
+	{ .name = "state", .spoil = two, .meanwhile = fail_second },
+	{ .name = "create_qp", .instead = create_qp },
+	{ .name = "reset", .instead = reset },
+	{ .name = "traffic", .instead = traffic },
+};
+
 static void run(const struct fault *fault, bool shared)
 {
 	struct rxe_sge sge = { .addr = (uintptr_t)buffer, .length = BYTES };
@@ -204,7 +330,7 @@ static void run(const struct fault *fault, bool shared)
 
 	CHECK(!endpoint_open(&ep, "rxe0", IB_UVERBS_QPT_RC));
 	if (fault->instead) {
-		fault->instead(&ep);
+		fault->instead(&ep, shared);
 		return;
 	}
 	CHECK(!endpoint_connect(&ep, &ep));

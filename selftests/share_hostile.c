@@ -8,19 +8,10 @@
  * see rxe-faults.c.
  */
 #include <infiniband/verbs.h>
-#include <sys/utsname.h>
 
 #include "share_hostile.h"
 
 #define BURST 6
-
-/* 6.12 walks on through what lies behind the ring */
-static bool rxe_bounds_num_sge(void)
-{
-	struct utsname name;
-
-	return !uname(&name) && !strncmp(name.release, "6.1.", 4);
-}
 
 static void *entry(struct rxe_queue_buf *ring, uint32_t index)
 {
@@ -175,5 +166,6 @@ void hostile_init(struct hostile *h, const struct hostile_ops *ops, void *memory
 	h->memory = (uintptr_t)memory;
 	h->lkey = mr->lkey;
 	h->rkey = mr->rkey;
-	h->any_num_sge = rxe_bounds_num_sge();
+	/* newer ones walk on through what lies behind the ring */
+	h->any_num_sge = !is_kernel_at_least(6, 2);
 }

@@ -248,8 +248,6 @@ void post_send(struct rxe_queue_buf *ring, uint64_t id, const struct rxe_sge *sg
 void post_send_solicited(struct rxe_queue_buf *ring, uint64_t id, const struct rxe_sge *sge);
 void post_write(struct rxe_queue_buf *ring, uint64_t id, const struct rxe_sge *sge,
 		uint64_t remote_addr, uint32_t rkey);
-void post_read(struct rxe_queue_buf *ring, uint64_t id, const struct rxe_sge *sge,
-	       uint64_t remote_addr, uint32_t rkey);
 void post_bind(struct rxe_queue_buf *ring, uint64_t id, uint32_t mw_rkey, const struct reg_mr *mr);
 bool poll_cq(struct rxe_queue_buf *ring, struct ib_uverbs_wc *wc);
 

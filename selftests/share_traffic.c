@@ -155,19 +155,6 @@ void post_write(struct rxe_queue_buf *ring, uint64_t id, const struct rxe_sge *s
 	post(ring, &wr, sge, remote_addr);
 }
 
-void post_read(struct rxe_queue_buf *ring, uint64_t id, const struct rxe_sge *sge,
-	       uint64_t remote_addr, uint32_t rkey)
-{
-	struct rxe_send_wr wr = {
-		.wr_id = id,
-		.opcode = IBV_WR_RDMA_READ,
-		.send_flags = IBV_SEND_SIGNALED,
-		.wr.rdma = { .remote_addr = remote_addr, .rkey = rkey },
-	};
-
-	post(ring, &wr, sge, remote_addr);
-}
-
 /* binds a window of type 2 to all of a region, for remote writes */
 void post_bind(struct rxe_queue_buf *ring, uint64_t id, uint32_t mw_rkey, const struct reg_mr *mr)
 {

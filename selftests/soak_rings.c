@@ -127,6 +127,23 @@ static int modify(struct soak *soak, uint8_t state)
 	return qp_modify(soak->ep.fd, soak->ep.qp.handle, &attr);
 }
 
+static int begin_anew(struct soak *soak)
+{
+	int err = do_revoke(soak->ep.fd, soak->export.handle);
+
+	err = err ?: destroy(soak->ep.fd, UVERBS_OBJECT_QP, soak->ep.qp.handle);
+	endpoint_close(&soak->ep);
+	close(SOAK_GRANT);
+	err = err ?: endpoint_open(&soak->ep, "rxe0", IB_UVERBS_QPT_RC);
+	return err ?: soak_export(soak, soak->ep.qp.handle);
+}
+
+/* rxe of 6.1 crashes when a QP is reset while it is rung for: see rxe-faults.c */
+static int reset(struct soak *soak)
+{
+	return is_kernel_at_least(6, 2) ? modify(soak, IBV_QPS_RESET) : begin_anew(soak);
+}
+
 static int disturb_kick(struct soak *soak, unsigned int round)
 {
 	static char buffer[64];
@@ -135,22 +152,15 @@ static int disturb_kick(struct soak *soak, unsigned int round)
 
 	/* an error of the round before came late */
 	if (err == EINVAL)
-		return modify(soak, IBV_QPS_RESET);
+		return reset(soak);
 	/* with the wrong key: work that is flushed */
 	post_recv(soak->ep.qp.recv.buf, round, &sge);
 	post_send(soak->ep.qp.send.buf, round, &sge);
 	if (!err && round % 2)
 		err = modify(soak, IBV_QPS_ERR);
-	if (!err && round % 8)
-		return modify(soak, IBV_QPS_RESET);
-	if (!err)
-		err = do_revoke(soak->ep.fd, soak->export.handle);
-	if (!err)
-		err = destroy(soak->ep.fd, UVERBS_OBJECT_QP, soak->ep.qp.handle);
-	endpoint_close(&soak->ep);
-	close(SOAK_GRANT);
-	err = err ?: endpoint_open(&soak->ep, "rxe0", IB_UVERBS_QPT_RC);
-	return err ?: soak_export(soak, soak->ep.qp.handle);
+	if (err)
+		return err;
+	return round % 8 ? reset(soak) : begin_anew(soak);
 }
 
 TEST_F_TIMEOUT(soak_rings, kick_against_state_and_destroy, SOAK_FOR_EVER)
