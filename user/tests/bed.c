@@ -2,12 +2,15 @@
 /*
  * Copyright (c) 2026 The uverbs-share authors
  */
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <sys/mman.h>
 #include "../provider.h"
 #include "bed.h"
 #include "tap.h"
+
+#define GUARD (1u << 20)
 
 uint32_t bed_cq_flags;
 
@@ -155,6 +158,30 @@ void bed_free(struct bed *bed, struct node *exporter)
 	munmap(dev, sizeof(*dev));
 	bed_leave(exporter);
 	close(bed->memfd);
+}
+
+void *bed_between_guards(void *old, size_t bytes)
+{
+	char *room = mmap(NULL, bytes + 2 * GUARD, PROT_NONE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *new;
+
+	if (room == MAP_FAILED)
+		abort();
+	new = mremap(old, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED,
+		     room + GUARD);
+	if (new == MAP_FAILED)
+		abort();
+	return new;
+}
+
+void *bed_guard_ring(void *old, size_t bytes)
+{
+	size_t pages = (bytes + 4095) / 4096 * 4096;
+	char *new = bed_between_guards(fake_memory(pages), pages);
+
+	memcpy(new + pages - bytes, old, bytes);
+	return new + pages - bytes;
 }
 
 int bed_send(struct node *node, uint64_t wr_id, uint64_t payload,

@@ -58,6 +58,11 @@ void bed_free(struct bed *bed, struct node *exporter);
 int bed_rts(struct bed *bed, struct share_qp_path *path);
 int bed_reset(struct bed *bed, struct share_qp_path *path);
 
+/* Moves @bytes of a mapping to where both ends meet an untouchable page. */
+void *bed_between_guards(void *old, size_t bytes);
+/* A ring need not end with a page: its end is what matters more. */
+void *bed_guard_ring(void *old, size_t bytes);
+
 /* One inline message of 8 bytes, resp. one buffer for it. */
 int bed_send(struct node *node, uint64_t wr_id, uint64_t payload,
 	     unsigned int flags);

@@ -24,7 +24,6 @@
 #include "bed.h"
 #include "tap.h"
 
-#define GUARD (1u << 20)
 #define SECONDS 3
 /* locks are waited for 30 ms; the rest is for a slow machine */
 #define LONGEST_CALL 5.0
@@ -80,32 +79,6 @@ static void add_target(void *at, size_t bytes)
 	if (!t->good)
 		abort();
 	share_copy_in(t->good, at, bytes);
-}
-
-/* Moves @bytes of a mapping to where both ends meet an untouchable page. */
-static void *between_guards(void *old, size_t bytes)
-{
-	char *room = mmap(NULL, bytes + 2 * GUARD, PROT_NONE,
-			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	void *new;
-
-	if (room == MAP_FAILED)
-		abort();
-	new = mremap(old, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED,
-		     room + GUARD);
-	if (new == MAP_FAILED)
-		abort();
-	return new;
-}
-
-/* A ring need not end with a page: its end is what matters more. */
-static void *guard_ring(void *old, size_t bytes)
-{
-	size_t pages = (bytes + 4095) / 4096 * 4096;
-	char *new = between_guards(fake_memory(pages), pages);
-
-	memcpy(new + pages - bytes, old, bytes);
-	return new + pages - bytes;
 }
 
 static int either(void *arg, uint32_t slot, uint32_t generation)
@@ -164,16 +137,16 @@ static int setup(void)
 	struct fake_qp *qp;
 
 	CHECK(bed_make(&bed, &node, 16, 32, 0));
-	node.control.base = between_guards(node.control.base,
-					   node.control.bytes);
+	node.control.base = bed_between_guards(node.control.base,
+					       node.control.bytes);
 	node.control.me.env =
 		(struct share_env){ either, kick, wake, arm, &asked };
 	node.control.me.timeout_ms = 30;
 	cq = &bed.dev->cqs[0];
 	qp = &bed.dev->qps[0];
-	cq->ring = guard_ring(cq->ring, cq->bytes);
-	qp->sq.ring = guard_ring(qp->sq.ring, qp->sq.bytes);
-	qp->rq.ring = guard_ring(qp->rq.ring, qp->rq.bytes);
+	cq->ring = bed_guard_ring(cq->ring, cq->bytes);
+	qp->sq.ring = bed_guard_ring(qp->sq.ring, qp->sq.bytes);
+	qp->rq.ring = bed_guard_ring(qp->rq.ring, qp->rq.bytes);
 	CHECK(!open_paths(&node));
 
 	add_target(node.control.base, sizeof(struct share_control_header));
@@ -326,6 +299,9 @@ static void *victim(void *arg)
 
 	while (!share_load(&stop)) {
 		start = seconds();
+		/* as another process would */
+		mine.cq.corrupt = 0;
+		mine.qp.corrupt = 0;
 		r = random_word(&seed);
 		if (r % 8 < 3)
 			n = bed_send(&mine, 1, r, r & 64 ? 0 : IBV_SEND_SIGNALED);

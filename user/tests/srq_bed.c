@@ -75,6 +75,36 @@ int srq_bed_make(struct srq_bed *s)
 	return add_qp(s, &s->qp[0]) && add_qp(s, &s->qp[1]);
 }
 
+int srq_bed_guard(struct srq_bed *s)
+{
+	struct fake_cq *cq = &s->bed.dev->cqs[0];
+	struct fake_qp *qp = &s->bed.dev->qps[0];
+	struct node *node = &s->exporter;
+	int i;
+
+	node->control.base = bed_between_guards(node->control.base,
+						node->control.bytes);
+	cq->ring = bed_guard_ring(cq->ring, cq->bytes);
+	qp->sq.ring = bed_guard_ring(qp->sq.ring, qp->sq.bytes);
+	qp->rq.ring = bed_guard_ring(qp->rq.ring, qp->rq.bytes);
+	s->ring = bed_guard_ring(s->ring, s->ring_bytes);
+	CHECK(!share_cq_path_init(&node->cq, &node->control, 0,
+				  &share_provider_rxe, cq->ring, cq->bytes));
+	CHECK(!share_qp_path_init(&node->qp, &node->control, 0, &node->cq,
+				  &node->cq, &share_provider_rxe, qp->sq.ring,
+				  qp->sq.bytes, qp->rq.ring, qp->rq.bytes));
+	CHECK(srq_bed_open(s, node, &s->srq));
+	for (i = 0; i < 2; i++) {
+		qp = &s->bed.dev->qps[i + 1];
+		CHECK(!share_qp_path_init(&s->qp[i], &node->control, i + 1,
+					  &node->cq, &node->cq,
+					  &share_provider_rxe, qp->sq.ring,
+					  qp->sq.bytes, NULL, 0));
+		s->qp[i].srq = &s->srq;
+	}
+	return 1;
+}
+
 int srq_bed_free(struct srq_bed *s)
 {
 	const struct share_cq_counters *counters =

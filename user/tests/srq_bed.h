@@ -33,6 +33,8 @@ struct srq_bed {
 
 int srq_bed_make(struct srq_bed *s);
 int srq_bed_free(struct srq_bed *s);
+/* Segment and rings between untouchable pages. */
+int srq_bed_guard(struct srq_bed *s);
 /* The SRQ as another member has it. */
 int srq_bed_open(struct srq_bed *s, struct node *node,
 		 struct share_srq_path *path);
