@@ -88,7 +88,7 @@ TEST_F(query, no_such_method)
 		call_init(&call, IB_UVERBS_OBJECT_SHARE, method);
 		EXPECT_EQ(EPROTONOSUPPORT, call_run(self->fd, &call));
 	}
-	for (method = IB_UVERBS_METHOD_IMPORT_QUERY_MR + 1; method < 22; method++) {
+	for (method = IB_UVERBS_METHOD_IMPORT_MODIFY_SRQ + 1; method < 22; method++) {
 		call_init(&call, IB_UVERBS_OBJECT_IMPORT, method);
 		EXPECT_EQ(EPROTONOSUPPORT, call_run(self->fd, &call));
 	}
