@@ -197,6 +197,28 @@ static int refused(void)
 	return teardown();
 }
 
+/* A completion of a place that the SRQ does not have: nothing is looked at there. */
+static int no_such_place(void)
+{
+	static const uint32_t entries[] = { SRQ_PLACES, SRQ_PLACES + 1, 0xfffff };
+	uint32_t *impossible;
+	unsigned int i;
+
+	for (i = 0; i < sizeof(entries) / sizeof(entries[0]); i++) {
+		CHECK(setup());
+		CHECK(!srq_post(&s.srq, 1, 1));
+		CHECK(srq_take(&s));
+		srq_complete(&s, share_srq_cookie(0, entries[i], 0));
+		CHECK(share_poll(&s.exporter.cq, 64, wc) == -EBADMSG);
+		impossible = &s.exporter.cq.view.body->counters.impossible;
+		CHECK(share_load(impossible) == 1);
+		/* for the end, where there must be none */
+		share_store(impossible, 0);
+		CHECK(teardown());
+	}
+	return 1;
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
@@ -206,6 +228,7 @@ int main(void)
 		TEST(deleted),
 		TEST(made_again),
 		TEST(refused),
+		TEST(no_such_place),
 	};
 
 	return RUN_TESTS(tests);
