@@ -341,6 +341,27 @@ TEST_F(datagram, receives)
 	}
 }
 
+/* What goes to the device that it comes from does not leave the machine. */
+TEST_F(datagram, to_oneself)
+{
+	struct ibv_ah_attr to_us = address(&self->gid);
+	struct seen exporter = {}, importer = {};
+	struct ibv_ah *ah;
+	struct ibv_wc wc;
+
+	if (variant->type != IBV_QPT_UD)
+		SKIP(return, "a connected queue pair has one peer");
+	ASSERT_TRUE(ah = ibv_share_create_ah(self->pd, &to_us));
+	ASSERT_EQ(post_recvs(self->imported_qp[1], self->mr, IOVA, IMPORTER_RECV, 1), 0);
+	ASSERT_EQ(post_sends(self->qp[0], self->mr, IOVA, EXPORTER_SEND, 0, ah,
+			     self->qp[1]->qp_num, self->mem),
+		  0);
+	ASSERT_EQ(poll_for(self->cq, &exporter, MESSAGES, &wc), 0);
+	ASSERT_EQ(poll_for(self->imported_qp[0]->recv_cq, &importer, MESSAGES, &wc), 0);
+	EXPECT_EQ(importer.of[IMPORTER_RECV][1], (1U << MESSAGES) - 1);
+	EXPECT_EQ(ibv_share_destroy_ah(ah), 0);
+}
+
 /* An address handle that is not of this context is refused, and nothing sent. */
 TEST_F(datagram, foreign_handles)
 {

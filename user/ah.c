@@ -8,11 +8,12 @@
 #include "error.h"
 #include "share_priv.h"
 
-static int ah_fill(const struct share_pd *pd, const struct ibv_ah_attr *attr,
+static int ah_fill(const struct share_pd *pd, struct ibv_ah_attr *attr,
 		   struct share_av *av)
 {
 	const struct ibv_share_context *ctx = pd->obj.ctx;
 	struct ibv_gid_entry sgid;
+	uint8_t dmac[6];
 	int ret;
 
 	if (!ctx->provider)
@@ -26,7 +27,10 @@ static int ah_fill(const struct share_pd *pd, const struct ibv_ah_attr *attr,
 	if (ret)
 		return share_error(EINVAL, "there is no GID %u on port %u",
 				   attr->grh.sgid_index, attr->port_num);
-	ret = ctx->provider->fill_av(av, attr, &sgid);
+	if (ibv_resolve_eth_l2_from_gid(ctx->real, attr, dmac, NULL))
+		return share_error(EHOSTUNREACH, "there is no way to this GID, or"
+						 " nobody there answers");
+	ret = ctx->provider->fill_av(av, attr, &sgid, dmac);
 	return ret ? share_error(ret, "the source GID is not one of RoCE v2") : 0;
 }
 

@@ -25,6 +25,7 @@ struct share_ring;
  *	its SGEs
  * @fill_av: what a UD request says of its address; EOPNOTSUPP. @sgid: that of
  *	@attr
+ *	@dmac: of the next hop
  * @write_send, @write_recv: fill entry number @index; not published yet
  * @used: entries between @head and the device, masked
  * @publish: hand everything before @head to the device (store-release; the
@@ -46,7 +47,7 @@ struct share_provider {
 	int (*check_send)(const struct ibv_send_wr *wr, uint32_t qp_type,
 			  uint64_t length);
 	int (*fill_av)(struct share_av *av, const struct ibv_ah_attr *attr,
-		       const struct ibv_gid_entry *sgid);
+		       const struct ibv_gid_entry *sgid, const uint8_t *dmac);
 	void (*write_send)(const struct share_ring *ring, uint32_t index,
 			   const struct ibv_send_wr *wr, uint32_t qp_type,
 			   uint64_t cookie, int signaled, uint32_t length);

@@ -133,7 +133,7 @@ static void fill_ip(struct sockaddr_in6 *to, const union ibv_gid *gid)
 }
 
 static int rxe_fill_av(struct share_av *result, const struct ibv_ah_attr *attr,
-		       const struct ibv_gid_entry *sgid)
+		       const struct ibv_gid_entry *sgid, const uint8_t *dmac)
 {
 	struct rxe_av av = { .port_num = attr->port_num };
 
@@ -147,6 +147,8 @@ static int rxe_fill_av(struct share_av *result, const struct ibv_ah_attr *attr,
 	av.grh.traffic_class = attr->grh.traffic_class;
 	fill_ip(&av.sgid_addr._sockaddr_in6, &sgid->gid);
 	fill_ip(&av.dgid_addr._sockaddr_in6, &attr->grh.dgid);
+	/* by which rxe knows what is for itself */
+	memcpy(av.dmac, dmac, sizeof(av.dmac));
 	memcpy(result, &av, sizeof(av));
 	return 0;
 }

@@ -752,7 +752,8 @@ int ibv_share_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr);
  *
  * Return: the handle, to be destroyed with ibv_share_destroy_ah() when no
  * request that names it is posted any more; NULL and errno: EINVAL if @attr has
- * no GRH or there is no such port or GID.
+ * no GRH or there is no such port or GID; EHOSTUNREACH if the Ethernet address of
+ * the next hop cannot be found out (that may take a second).
  */
 struct ibv_ah *ibv_share_create_ah(struct ibv_pd *pd,
 				   struct ibv_ah_attr *attr);
