@@ -10,10 +10,17 @@
 #include <unistd.h>
 #include "futex.h"
 
-/* What SYS_futex takes, whatever time_t is. */
+/* That of 32 bit, which a kernel need not have any more, takes other times. */
+#ifdef SYS_futex_time64
+#define FUTEX SYS_futex_time64
+#else
+#define FUTEX SYS_futex
+#endif
+
+/* What that takes, whatever time_t is. */
 struct futex_timeout {
-	long seconds;
-	long nanoseconds;
+	int64_t seconds;
+	int64_t nanoseconds;
 };
 
 uint32_t share_now_ms(void)
@@ -26,13 +33,13 @@ uint32_t share_now_ms(void)
 
 int share_futex_wait(uint32_t *word, uint32_t seen, uint32_t ms)
 {
-	struct futex_timeout timeout = { ms / 1000, ms % 1000 * 1000000L };
+	struct futex_timeout timeout = { ms / 1000, ms % 1000 * INT64_C(1000000) };
 
-	return syscall(SYS_futex, word, FUTEX_WAIT, seen, &timeout, NULL, 0) &&
+	return syscall(FUTEX, word, FUTEX_WAIT, seen, &timeout, NULL, 0) &&
 	       errno == ETIMEDOUT;
 }
 
 void share_futex_wake(uint32_t *word, int max)
 {
-	syscall(SYS_futex, word, FUTEX_WAKE, max, NULL, NULL, 0);
+	syscall(FUTEX, word, FUTEX_WAKE, max, NULL, NULL, 0);
 }
