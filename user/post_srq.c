@@ -72,7 +72,6 @@ static int begin(struct posting *p)
 	if (share_load(&p->path->corrupt))
 		return EBADMSG;
 	ret = share_lock(&p->wq->lock, &control->me);
-
 	if (ret && ret != EOWNERDEAD)
 		return ret;
 	/* before anything looks at the ring, which may have been taken away */
