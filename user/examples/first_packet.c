@@ -24,6 +24,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <rdma/rdma_cma.h>
 #include "first_packet.h"
 
@@ -212,14 +213,14 @@ static void hand_over(struct server *s)
 }
 
 /* 1: of the CM; 0: nothing new; the rest is done here. */
-static int wait_for_something(struct server *s)
+static int wait_for_something(struct server *s, int timeout_ms)
 {
 	struct pollfd fds[] = { { .fd = s->channel->fd, .events = POLLIN },
 				{ .fd = s->workers[0] ? s->socks[0] : -1,
 				  .events = POLLIN } };
 	struct note note;
 
-	if (poll(fds, 2, s->mode == SHARED ? 1 : -1) < 0)
+	if (poll(fds, 2, s->mode == SHARED ? 1 : timeout_ms) < 0)
 		die("server", "poll");
 	if (s->mode == SHARED)
 		hand_over(s);
@@ -251,13 +252,26 @@ static int next_event(struct server *s, const struct rdma_cm_id *id)
 	return what;
 }
 
-/* Until the connection is over; nonzero if there was none. */
+static long now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/*
+ * Until the connection is over; nonzero if there was none. A client that goes
+ * while it is accepted may not be able to say so. The CM asks it again and
+ * again, for more than a minute: the others are not kept waiting for that.
+ */
 static int attend(struct server *s, struct rdma_cm_id *id)
 {
+	const long start = now_ms();
 	int what, was_there = 0;
 
-	for (;;) {
-		what = wait_for_something(s);
+	while (was_there || now_ms() - start < PATIENCE_MS) {
+		what = wait_for_something(s, was_there ? -1 : 100);
 		if (what < 0)
 			rdma_disconnect(id);
 		if (what > 0)
@@ -271,6 +285,7 @@ static int attend(struct server *s, struct rdma_cm_id *id)
 			return !was_there;
 		}
 	}
+	return 1;
 }
 
 /* The CM does not know the QP: what was posted is flushed by ourselves. */
