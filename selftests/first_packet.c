@@ -27,6 +27,7 @@
 #define PORT_TEXT "7174"
 #define IN_A_ROW 200
 #define IN_A_ROW_TEXT "200"
+#define WAITS_S 40 /* for the server, which waits 10 s for a silent client */
 #define LIMIT_S 500 /* each test; the harness is less patient */
 #define RNR "send_rnr_err"
 
@@ -295,6 +296,21 @@ TEST_F_TIMEOUT(first_packet, peer_goes_meanwhile, LIMIT_S)
 	EXPECT_EQ(waitpid(self->server.pid, &status, WNOHANG), 0);
 	kill(self->server.pid, SIGTERM);
 	EXPECT_EQ(program_ends_well(&self->server, "server"), SIGTERM);
+}
+
+/* It never answers the server's reply: nobody fetches its events. */
+TEST_F_TIMEOUT(first_packet, silent_peer, 3 * WAITS_S)
+{
+	struct client c;
+	time_t start;
+
+	ASSERT_EQ(server(&self->server, "gate", "2", "1"), 0);
+	start = time(NULL);
+	ASSERT_EQ(client_opens(&c), 0);
+	EXPECT_EQ(rping("2"), 0);
+	EXPECT_LT(time(NULL) - start, WAITS_S);
+	client_closes(&c);
+	EXPECT_EQ(program_ends_well(&self->server, "server"), 0);
 }
 
 TEST_HARNESS_MAIN
