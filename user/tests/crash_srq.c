@@ -63,22 +63,33 @@ static int poll_all(void)
 	return 1;
 }
 
-/* Whoever posted them: all complete, the newest first. */
-static int complete_all(uint32_t want)
+static uint32_t number_got(void)
+{
+	uint32_t all = 0, i;
+
+	for (i = 0; i < 256; i++)
+		all += got[i];
+	return all;
+}
+
+/*
+ * Whoever posted them: all complete, the newest first. Until these have come,
+ * and @more: what is the heir's comes when it has looked who is alive.
+ */
+static int complete_all(uint32_t more)
 {
 	uint64_t taken[SRQ_PLACES];
-	uint32_t start = share_now_ms(), n = 0, i, all;
+	uint32_t start = share_now_ms(), want = number_got() + more, n = 0;
 
 	while ((taken[n] = srq_take(&s)))
 		n++;
+	want += n;
 	while (n)
 		srq_complete(&s, taken[--n]);
-	do {
+	while (number_got() < want) {
 		CHECK(poll_all());
-		for (i = 0, all = 0; i < 256; i++)
-			all += got[i];
 		CHECK(share_now_ms() - start < PATIENCE_MS);
-	} while (all < want);
+	}
 	return 1;
 }
 
@@ -98,13 +109,11 @@ static int until_no_credit(void)
 static int goes_on(void)
 {
 	const struct share_cq_body *body = s.exporter.cq.view.body;
-	uint32_t before = 0, i;
+	uint32_t i;
 
-	for (i = 0; i < 256; i++)
-		before += got[i];
 	for (i = 0; i < 3 * SRQ_ENTRIES; i++) {
 		CHECK(!srq_post(&s.srq, 200 + i, 1));
-		CHECK(complete_all(before + i + 1));
+		CHECK(complete_all(0) && got[200 + i] == 1);
 	}
 	CHECK(until_no_credit());
 	for (i = 0; i < SHARE_MAX_SLOTS; i++)
@@ -122,17 +131,17 @@ static void act_post(void)
 /* All of the call or nothing. */
 static int post_at(long n, long *ended)
 {
-	uint32_t i, all;
+	uint32_t all;
 
 	CHECK(begin());
 	CHECK(!srq_post(&s.srq, 0, 2));
 	*ended = kill_at(act_post, n);
 	CHECK(!srq_post(&s.srq, 2, 2));
-	CHECK(complete_all(4));
+	CHECK(complete_all(0));
 	CHECK(until_no_credit());
-	for (i = 10, all = 0; i < 13; i++)
-		all += got[i];
+	all = got[10] + got[11] + got[12];
 	CHECK(all == 0 || all == 3);
+	CHECK(number_got() == 4 + all);
 	CHECK(*ended < 0 || all == 3);
 	CHECK(goes_on());
 	bed_leave(&victim);
@@ -152,27 +161,26 @@ static void act_poll(void)
 /* Completions of both are in the ring; the victim has its own, or the heir. */
 static int poll_at(long n, long *ended)
 {
-	uint64_t taken[6];
-	uint32_t i, all;
+	uint64_t places[6];
+	uint32_t i, taken;
 
 	CHECK(begin());
 	for (i = 0; i < 6; i++)
 		CHECK(!srq_post(i % 2 ? &victims : &s.srq, i, 1));
 	for (i = 0; i < 6; i++)
-		CHECK(taken[i] = srq_take(&s));
+		CHECK(places[i] = srq_take(&s));
 	for (i = 6; i--;)
-		srq_complete(&s, taken[i]);
+		srq_complete(&s, places[i]);
 	*ended = kill_at(act_poll, n);
-	CHECK(*ended < 0 || *polled == 3);
-	CHECK(complete_all(3));
+	/* before it said that it had them they are the heir's */
+	taken = share_load(&s.exporter.cq.view.body->mailboxes[1].consumer);
+	CHECK(taken == 0 || taken == 3);
+	CHECK(*ended < 0 || (taken == 3 && *polled == 3));
+	CHECK(complete_all(6 - taken));
 	CHECK(until_no_credit());
 	for (i = 0; i < 6; i += 2)
 		CHECK(got[i] == 1);
-	all = got[1] + got[3] + got[5];
-	CHECK(all == 0 || all == 3);
-	CHECK(*ended < 0 || !all);
-	/* before it said that it had them they are the heir's */
-	CHECK(all || share_load(&s.exporter.cq.view.body->mailboxes[1].consumer) == 3);
+	CHECK(got[1] + got[3] + got[5] == 3 - taken);
 	CHECK(goes_on());
 	bed_leave(&victim);
 	return srq_bed_free(&s);
