@@ -77,6 +77,12 @@
  * have been flushed, ibv_share_gate_leave(). A QP whose server calls none of
  * these works as always.
  *
+ * With rdma_cm the server has to keep time while it waits for
+ * RDMA_CM_EVENT_ESTABLISHED: a client that has gone since its request, or does
+ * not fetch its events, is asked again by the CM for a minute or longer, and
+ * nothing is reported meanwhile. Give up after some seconds: ERR, drain, RESET,
+ * and only then destroy the id.
+ *
  * Threads
  * ~~~~~~~
  *
