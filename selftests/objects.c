@@ -4,7 +4,6 @@
  *
  * What holds for each kind of object that can be exported.
  */
-#include <poll.h>
 
 #include "kselftest_harness.h"
 #include "share_test.h"
@@ -258,26 +257,6 @@ TEST_F(objects, revoke_is_told)
 	test_err_import(ENOLINK, self->importer, &again);
 	test_err_derive(ENOLINK, self->importer, derived, ABSENT, &derived);
 	test_err_revoke(ENOENT, self->ep.fd, self->export.handle);
-}
-
-static void poll_for_hangup(int sock, void *arg)
-{
-	int *grant = arg;
-	struct pollfd pfd = { .fd = *grant };
-
-	CHILD_CHECK(!say(sock));
-	CHILD_CHECK(poll(&pfd, 1, WAIT_MS) == 1 && pfd.revents == POLLHUP);
-}
-
-/* somebody who sleeps in poll() is woken */
-TEST_F(objects, revoke_wakes)
-{
-	struct child child;
-
-	test_ok(child_start(&child, poll_for_hangup, &self->export.grant));
-	test_ok(hear(child.sock));
-	test_revoke(self->ep.fd, self->export.handle);
-	EXPECT_EQ(0, child_end(&child));
 }
 
 TEST_F(objects, other_device)
