@@ -30,7 +30,7 @@ FIXTURE(killed)
 {
 	struct endpoint ep;
 	struct victim v;
-	long refs;
+	long refs, refs_unshared;
 	char before[256];
 };
 
@@ -188,6 +188,7 @@ FIXTURE_SETUP(killed)
 	test_ok(endpoint_connect(ep, ep));
 	send = ring_segment(&ep->qp.send, IB_UVERBS_SHARE_RING_SEND);
 	cq = ring_segment(&ep->cq.ring, IB_UVERBS_SHARE_RING_CQ);
+	self->refs_unshared = module_refs();
 	test_ok(export_ring(&v->context, ep->fd, ABSENT, NULL));
 	test_ok(export_ring(&v->pd, ep->fd, ep->pd, NULL));
 	test_ok(export_ring(&v->cq, ep->fd, ep->cq.handle, &cq));
@@ -200,7 +201,16 @@ FIXTURE_SETUP(killed)
 
 FIXTURE_TEARDOWN(killed)
 {
+	const struct victim *v = &self->v;
+
+	close(v->qp.grant);
+	close(v->cq.grant);
+	close(v->pd.grant);
+	close(v->context.grant);
+	close(v->memory);
 	endpoint_close(&self->ep);
+	/* a share that somebody holds yet has a reference to the module */
+	EXPECT_TRUE(wait_for(module_refs() == self->refs_unshared));
 }
 
 static int victim_open(struct victim *v)
@@ -246,12 +256,23 @@ static void wait_a_moment(int i)
 	nanosleep(&t, NULL);
 }
 
+static bool has_no_imports(const struct victim *v)
+{
+	const int grants[] = { v->context.grant, v->pd.grant, v->cq.grant, v->qp.grant };
+	unsigned int i;
+
+	for (i = 0; i < 4; i++)
+		if (!fdinfo_has(grants[i], "share-imports:\t0"))
+			return false;
+	return true;
+}
+
 static bool is_as_before(FIXTURE_DATA(killed) *self)
 {
 	char now[256];
 
-	return module_refs() == self->refs && read_resources("rxe0", now, sizeof(now)) &&
-	       !strcmp(now, self->before);
+	return has_no_imports(&self->v) && module_refs() == self->refs &&
+	       read_resources("rxe0", now, sizeof(now)) && !strcmp(now, self->before);
 }
 
 /* all slots but those of the living can be had */
