@@ -207,6 +207,8 @@ TEST_F(gate, worker_dies_and_next_gets_its_slot)
 /* The same, and then the connection ends: nobody waits for the dead. */
 TEST_F(gate, drain_of_dead_worker)
 {
+	struct ibv_share_gate_attr attr;
+
 	ASSERT_EQ(gate_to(self->bed.us.qp, IBV_QPS_INIT), 0);
 	ASSERT_EQ(gate_start(&self->bed, 0, post_and_sleep), 0);
 	ASSERT_EQ(ibv_share_gate_collect(self->bed.us.qp, 1, 2, LONG), 0);
@@ -216,6 +218,14 @@ TEST_F(gate, drain_of_dead_worker)
 	EXPECT_EQ(ibv_share_gate_drain(self->bed.us.qp, SHORT), ETIMEDOUT);
 	gate_kill(&self->bed.workers[0]);
 	EXPECT_EQ(ibv_share_gate_drain(self->bed.us.qp, LONG), 0);
+	/* nor is it counted in the next round */
+	ASSERT_EQ(gate_to(self->bed.us.qp, IBV_QPS_RESET), 0);
+	ASSERT_EQ(gate_to(self->bed.us.qp, IBV_QPS_INIT), 0);
+	EXPECT_EQ(ibv_share_gate_collect(self->bed.us.qp, 1, 0, SHORT), ETIMEDOUT);
+	ASSERT_EQ(ibv_share_query_gate(self->bed.us.qp, &attr), 0);
+	EXPECT_EQ(attr.round, 2);
+	EXPECT_EQ(attr.workers, 0);
+	EXPECT_EQ(attr.dead, 0);
 }
 
 /* The server, in a child; the worker is the test. */
