@@ -157,7 +157,7 @@ static int finish(FIXTURE_DATA(crash) *self, uint32_t rounds)
 	return 0;
 }
 
-TEST_F_TIMEOUT(crash, killed, 300)
+TEST_F_TIMEOUT(crash, killed, NO_LIMIT)
 {
 	uint32_t i, worker;
 
@@ -194,7 +194,7 @@ static int step(FIXTURE_DATA(crash) *self, uint32_t worker, enum crash_aim aim, 
 	return 0;
 }
 
-TEST_F_TIMEOUT(crash, single_stepped, 300)
+TEST_F_TIMEOUT(crash, single_stepped, NO_LIMIT)
 {
 	/* what a call takes, about */
 	static const long length[] = {

@@ -377,7 +377,7 @@ FIXTURE_TEARDOWN(fault)
 {
 }
 
-TEST_F_TIMEOUT(fault, each, 600)
+TEST_F_TIMEOUT(fault, each, NO_LIMIT)
 {
 	struct fault_env *env = &self->env;
 	struct fault_count count;

@@ -201,7 +201,7 @@ FIXTURE_TEARDOWN(fault_library)
 }
 
 /* The library's own reasons stand in its message; the errno is the kernel's. */
-TEST_F_TIMEOUT(fault_library, each, 900)
+TEST_F_TIMEOUT(fault_library, each, NO_LIMIT)
 {
 	struct env *env = &self->env;
 	struct fault_count count;

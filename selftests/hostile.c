@@ -14,7 +14,6 @@
 #include "share_hostile.h"
 
 #define SECONDS "5"
-#define FOR_EVER 1000000
 #define BYTES HOSTILE_BYTES
 
 static time_t end_of_time(void)
@@ -223,7 +222,7 @@ static bool transfer(FIXTURE_DATA(hostile) *self, unsigned int round)
 	return wc.status == IBV_WC_SUCCESS && wc.wr_id == round && !memcmp(from, to, BYTES);
 }
 
-TEST_F_TIMEOUT(hostile, scribbles, FOR_EVER)
+TEST_F_TIMEOUT(hostile, scribbles, NO_LIMIT)
 {
 	struct child child;
 	unsigned int round = 0;

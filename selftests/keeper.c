@@ -206,7 +206,7 @@ static int end_connection(FIXTURE_DATA(keeper) *self)
 	return 0;
 }
 
-TEST_F_TIMEOUT(keeper, connection_goes_on, 200)
+TEST_F_TIMEOUT(keeper, connection_goes_on, NO_LIMIT)
 {
 	char count[16];
 	char *argv[] = { "rping", "-c", "-a", ADDRESS, "-p", PORT_TEXT, "-V", "-S", "1000",

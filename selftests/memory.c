@@ -19,8 +19,6 @@
 #define ROUNDS 40
 #define MAX_ROUNDS 3000
 #define HITS 5
-/* seconds; on a debug kernel a registration takes half a one while the file changes */
-#define MEDDLED 120
 #define IOVA 0x700000000ULL
 
 FIXTURE(memory)
@@ -163,7 +161,7 @@ static void *shrink_and_grow(void *arg)
 	return NULL;
 }
 
-TEST_F_TIMEOUT(memory, truncate_meanwhile, MEDDLED)
+TEST_F_TIMEOUT(memory, truncate_meanwhile, NO_LIMIT)
 {
 	static const int errs[] = { 0, EFAULT, ERANGE, -1 };
 
@@ -184,7 +182,7 @@ static void *punch(void *arg)
 	return NULL;
 }
 
-TEST_F_TIMEOUT(memory, punch_meanwhile, MEDDLED)
+TEST_F_TIMEOUT(memory, punch_meanwhile, NO_LIMIT)
 {
 	/* hugetlbfs may find no free page for the hole that it is to fill */
 	static const int errs[] = { 0, EFAULT, ENOMEM, -1 };
@@ -247,7 +245,7 @@ static void *meddle_with_mapping(void *arg)
 	return NULL;
 }
 
-TEST_F_TIMEOUT(memory, meddle_with_our_mapping, MEDDLED)
+TEST_F_TIMEOUT(memory, meddle_with_our_mapping, NO_LIMIT)
 {
 	static const int errs[] = { 0, EFAULT, -1 };
 	uint64_t length;
@@ -278,7 +276,7 @@ static void *map_and_unmap(void *arg)
 	return NULL;
 }
 
-TEST_F_TIMEOUT(memory, meddle_with_own_mapping, MEDDLED)
+TEST_F_TIMEOUT(memory, meddle_with_own_mapping, NO_LIMIT)
 {
 	static const int errs[] = { 0, EFAULT, -1 };
 

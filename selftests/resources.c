@@ -11,8 +11,6 @@
 #include "share_observe.h"
 
 #define DEV "rxe0"
-/* seconds; tools start slowly on a debug kernel */
-#define LONG 300
 
 /* numbers of objects of all processes, as "rdma resource show" has them */
 struct counts {
@@ -100,7 +98,7 @@ static bool mr_is_shown(uint64_t length, pid_t pid, const char *comm)
 }
 
 /* with its exporter, and no further object for shares, grants and imports */
-TEST_F_TIMEOUT(resources, are_the_exporters, LONG)
+TEST_F_TIMEOUT(resources, are_the_exporters, NO_LIMIT)
 {
 	struct export_args *all[] = { &self->pd, &self->cq, &self->qp, &self->of_mr };
 	struct import import;
@@ -136,7 +134,7 @@ static long pd_users(FIXTURE_DATA(resources) *self)
 	return at ? strtol(at + 7, NULL, 10) : -1;
 }
 
-TEST_F_TIMEOUT(resources, users_count_exports, LONG)
+TEST_F_TIMEOUT(resources, users_count_exports, NO_LIMIT)
 {
 	long users = pd_users(self);
 
@@ -178,7 +176,7 @@ static void register_two(int sock, void *arg)
 	CHILD_CHECK(!hear(sock));
 }
 
-TEST_F_TIMEOUT(resources, region_of_an_importer, LONG)
+TEST_F_TIMEOUT(resources, region_of_an_importer, NO_LIMIT)
 {
 	struct registrant registrant;
 	struct child child;
@@ -235,7 +233,7 @@ static unsigned int listed(const char *word)
  * An exporter exits and a grant is left: its objects stay, without a pid, since
  * there is no process any more; the tool says who holds them.
  */
-TEST_F_TIMEOUT(resources, of_an_exporter_that_is_gone, LONG)
+TEST_F_TIMEOUT(resources, of_an_exporter_that_is_gone, NO_LIMIT)
 {
 	char object[64], line[512], word[64];
 	struct child child;

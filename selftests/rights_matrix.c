@@ -374,7 +374,7 @@ static void try_rights(struct __test_metadata *_metadata, FIXTURE_DATA(matrix) *
 	judge(_metadata, &answer, kind, self->all, rights);
 }
 
-TEST_F_TIMEOUT(matrix, each_right, 300)
+TEST_F_TIMEOUT(matrix, each_right, NO_LIMIT)
 {
 	struct export_args export = self->export;
 	struct answer answer;

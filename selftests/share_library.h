@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <infiniband/share.h>
+#include "share_limit.h"
 
 #define GID_INDEX 1
 #define ACCESS (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ)

@@ -13,7 +13,6 @@
 #include "share_test.h"
 
 #define SOAK_USERS 2
-#define SOAK_FOR_EVER 1000000
 
 /* the grant of the moment has always the same number */
 #define SOAK_GRANT 200

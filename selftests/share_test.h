@@ -28,6 +28,8 @@
 #include <rdma/rdma_user_rxe.h>
 #include <rdma/ib_uverbs_share.h>
 
+#include "share_limit.h"
+
 #define PAGE 4096UL
 #define HUGE_PAGE (2UL << 20)
 

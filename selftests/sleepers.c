@@ -307,7 +307,7 @@ static int hammer(FIXTURE_DATA(sleepers) *self, unsigned int seconds)
 	return 0;
 }
 
-TEST_F_TIMEOUT(sleepers, no_wakeup_is_lost, 600)
+TEST_F_TIMEOUT(sleepers, no_wakeup_is_lost, NO_LIMIT)
 {
 	const char *text = getenv("SLEEPERS_SECONDS");
 	unsigned int seconds = text ? atoi(text) : SECONDS, slot;

@@ -106,7 +106,7 @@ static int disturb_import(struct soak *soak, unsigned int round)
 	return do_revoke(soak->ep.fd, soak->export.handle);
 }
 
-TEST_F_TIMEOUT(soak, import_against_all_ends, SOAK_FOR_EVER)
+TEST_F_TIMEOUT(soak, import_against_all_ends, NO_LIMIT)
 {
 	unsigned int round;
 
@@ -142,7 +142,7 @@ static const struct soak_race derive_race = {
 	.refused = { ENOLINK, EBADF },
 };
 
-TEST_F_TIMEOUT(soak, derive_against_revoke, SOAK_FOR_EVER)
+TEST_F_TIMEOUT(soak, derive_against_revoke, NO_LIMIT)
 {
 	test_ok(endpoint_open(&self->s.ep, "rxe0", IB_UVERBS_QPT_RC));
 	soak_start(&self->s, &derive_race);
@@ -210,7 +210,7 @@ static int disturb_slots(struct soak *soak, bool also_revoke)
 	return err ?: soak_export(soak, ABSENT);
 }
 
-TEST_F_TIMEOUT(soak, wake_against_exit, SOAK_FOR_EVER)
+TEST_F_TIMEOUT(soak, wake_against_exit, NO_LIMIT)
 {
 	unsigned int round;
 
@@ -257,7 +257,7 @@ static int shell(const char *command)
 	return system(command) ? EIO : 0;
 }
 
-TEST_F_TIMEOUT(soak, all_against_link_delete, SOAK_FOR_EVER)
+TEST_F_TIMEOUT(soak, all_against_link_delete, NO_LIMIT)
 {
 	if (access("/sys/class/net/v1", F_OK))
 		SKIP(return, "rxe1 is not on v1, so that it cannot be made anew");

@@ -74,7 +74,7 @@ static const struct soak_race ring_race = {
 	.refused = { ENOLINK, EBADF },
 };
 
-TEST_F_TIMEOUT(soak_rings, ring_faults_against_revoke, SOAK_FOR_EVER)
+TEST_F_TIMEOUT(soak_rings, ring_faults_against_revoke, NO_LIMIT)
 {
 	struct sigaction act = { .sa_handler = on_fault };
 	unsigned int round;
@@ -163,7 +163,7 @@ static int disturb_kick(struct soak *soak, unsigned int round)
 	return round % 8 ? reset(soak) : begin_anew(soak);
 }
 
-TEST_F_TIMEOUT(soak_rings, kick_against_state_and_destroy, SOAK_FOR_EVER)
+TEST_F_TIMEOUT(soak_rings, kick_against_state_and_destroy, NO_LIMIT)
 {
 	unsigned int round;
 

@@ -12,8 +12,6 @@
 #include <kselftest_harness.h>
 #include "share_holder.h"
 
-#define LIMIT_S 200
-
 FIXTURE(stopped)
 {
 	struct holder holder, other;
@@ -163,7 +161,7 @@ static int completes(struct holder *h, uint32_t num, uint64_t sum)
 	return 0;
 }
 
-TEST_F_TIMEOUT(stopped, in_post, LIMIT_S)
+TEST_F_TIMEOUT(stopped, in_post, NO_LIMIT)
 {
 	struct holder_answer answer;
 
@@ -181,7 +179,7 @@ TEST_F_TIMEOUT(stopped, in_post, LIMIT_S)
 	EXPECT_EQ(0, holder_kill(&self->holder));
 }
 
-TEST_F_TIMEOUT(stopped, killed_in_post, LIMIT_S)
+TEST_F_TIMEOUT(stopped, killed_in_post, NO_LIMIT)
 {
 	ASSERT_EQ(0, stay(self, HOLDER_STAY_IN_POST, 1));
 	ASSERT_EQ(0, holder_kill(&self->holder));
@@ -192,7 +190,7 @@ TEST_F_TIMEOUT(stopped, killed_in_post, LIMIT_S)
 	EXPECT_EQ(0, completes(&self->other, 2, 3 + 4));
 }
 
-TEST_F_TIMEOUT(stopped, in_poll, LIMIT_S)
+TEST_F_TIMEOUT(stopped, in_poll, NO_LIMIT)
 {
 	struct holder_answer answer;
 	uint32_t got;
@@ -215,7 +213,7 @@ TEST_F_TIMEOUT(stopped, in_poll, LIMIT_S)
 	EXPECT_EQ(0, holder_kill(&self->holder));
 }
 
-TEST_F_TIMEOUT(stopped, killed_in_poll, LIMIT_S)
+TEST_F_TIMEOUT(stopped, killed_in_poll, NO_LIMIT)
 {
 	ASSERT_EQ(0, send_last(self, 5));
 	ASSERT_EQ(0, stay(self, HOLDER_STAY_IN_POLL, 0));

@@ -125,7 +125,7 @@ static int one_round(struct gate_bed *bed, unsigned int round)
 	return 0;
 }
 
-TEST_F_TIMEOUT(threads, one_qp, 200)
+TEST_F_TIMEOUT(threads, one_qp, NO_LIMIT)
 {
 	unsigned int round;
 
@@ -166,7 +166,7 @@ static int steer(struct side *side, int sock, unsigned int i)
 	return 0;
 }
 
-TEST_F_TIMEOUT(threads, nothing_means_nothing, 200)
+TEST_F_TIMEOUT(threads, nothing_means_nothing, NO_LIMIT)
 {
 	struct gate_bed *bed = &self->bed;
 	pthread_t threads[POLLERS];
