@@ -26,6 +26,7 @@ all: modules lib ## build the module for KERNEL and the library
 help: ## list the targets
 	@sed -n 's/^\([a-z_]*\):.*## \(.*\)/\1	\2/p' $(MAKEFILE_LIST) | expand -t 18
 	@echo "variables: KERNEL=6.1|6.12|debug-6.1|debug-6.12 (now $(KERNEL)) TESTS='glob of names' V=1 DESTDIR="
+	@echo "DEBUG=yes|no of check: with the debug kernel, without (else if it is in the cache)"
 
 setup: ## install what is missing on this machine, fetch the kernels (once)
 	@scripts/setup
@@ -45,7 +46,7 @@ selftests: lib ## build the test programs for the VM in build/selftests/
 demo: modules lib ## two processes share a QP, in a VM (a minute, needs nothing before)
 	@$(VM) --results $(B)/results/demo-$(KERNEL) --exec scripts/demo-guest
 
-check: ## everything: lint, host tests, VM tests; DEBUG=no: not on the debug kernel, if there is one
+check: ## everything: lint, host tests, VM tests; on the debug kernel as well, if it is in the cache
 	@scripts/check $(DEBUG:%=--$(if $(filter no,$(DEBUG)),no-)debug)
 
 check-debug: ## the VM tests on the debug kernel of KERNEL, which is built if it is missing
