@@ -176,8 +176,11 @@ static int accept_it(struct server *s, struct rdma_cm_id *id)
 	struct rdma_conn_param param = {
 		.responder_resources = 1,
 		.initiator_depth = 1,
-		/* what the client does when we are not ready: for ever */
-		.rnr_retry_count = 7,
+		/*
+		 * How often the client repeats what finds no receive: for ever
+		 * (7), or not at all, where the gate sees to it that there is one.
+		 */
+		.rnr_retry_count = s->mode == RNR ? 7 : 0,
 		.qp_num = s->qp->qp_num,
 	};
 	int err;
