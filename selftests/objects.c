@@ -4,7 +4,6 @@
  *
  * What holds for each kind of object that can be exported.
  */
-
 #include "kselftest_harness.h"
 #include "share_test.h"
 
